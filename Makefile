@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 # What comes from few hands, by hash: docker/pins/SUPPLY.md.
-PIP_HASHED := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --no-deps --require-hashes
+PIP_HASHED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 $(PIP_ARGS) --no-deps --require-hashes
 PINS := docker/pins
 # What `rhapsode[all]` installs, but the wheel of the voices, which lie in this folder.
 ALL := api,worker,embedded,kokoro
@@ -47,7 +47,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images chart release clean
+.PHONY: help demo test explore test-tools test-fast test-of vllm-test demo-test page-test pictures browser docs listen contract openapi generated check fix up faults drills audit bench bench-gate voice-quality record-parity images release clean-root clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -62,7 +62,7 @@ $(SYNC_CLIENT): generators/sync_client.py $(wildcard rhapsode/client/aio/*.py) |
 	@touch $@
 
 $(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python $(SYNC_CLIENT)
-	@echo "Installing Rhapsode into $(VENV) (once; PyTorch is the large part) ..."
+	@echo "Installing Rhapsode into $(VENV) (once; some minutes, 2 GB, or 6 GB with PyTorch for GPUs) ..."
 	$(PIP_HASHED) -r $(PINS)/storage.txt -r $(PINS)/embedded.txt -r $(PINS)/kokoro.txt
 	$(PIP) -e '.[$(ALL)]'
 	@touch $@
@@ -225,12 +225,12 @@ images: $(VENV)/.dev-installed ## build the images of the API and of the workers
 	IMAGES='$(API_IMAGE) $(WORKER_IMAGE)-cpu' CONTAINER_TOOL=$(CONTAINER_TOOL) \
 		$(BIN)/python -m pytest -m long tests/docker/test_built_images.py
 
-chart: $(VENV)/.dev-installed ## pack the Helm chart into build/chart, as `helm push` takes it
-	@mkdir -p build/chart
-	@$(BIN)/python -c 'import helm_python; print(helm_python.package("docker/helm/rhapsode", destination="build/chart"))'
-
-release: $(VENV)/.dev-installed ## build the wheels into dist/, install them with each Python here, write hashes and what they are made of
+release: $(VENV)/.dev-installed ## build the wheels and the chart into dist/, install them with each Python here, write hashes and what they are made of
 	$(BIN)/python -m generators.release dist
+
+# In place of public indexes: CLEAN_ROOT_ARGS='--pytorch URL --share FROM:TO'.
+clean-root: ## as root: follow the README and two tutorials in a clean Debian, made by debootstrap, in 10 to 20 minutes
+	$(PYTHON) tests/readmes/clean_root.py $(CLEAN_ROOT_ARGS)
 
 clean: ## remove the environments and the demo's data
 	rm -rf $(VENV) $(VLLM_VENV) $(DEMO_VENV) $(DOCS_VENV) .venv-reference .venv-audit .rhapsode

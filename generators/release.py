@@ -1,4 +1,4 @@
-"""Build a release into a folder and check it: `python -m generators.release dist` (`make release`). It uploads none.
+"""Build wheels and chart into a folder and check them: `python -m generators.release dist` (`make release`). No upload.
 
 Each file is built twice, and both must be the same. Each Python that is here installs the client. This Python also
 installs `rhapsode[all]` and narrates a sentence. Beside the wheels lie SHA256SUMS, the packages of that installation
@@ -18,6 +18,9 @@ import wave
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
+
+import helm_python
+from hatchling.builders.utils import get_reproducible_timestamp
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = version("rhapsode")
@@ -57,7 +60,17 @@ def built_twice(scratch: Path) -> list[Path]:
 def built(folder: Path) -> Iterator[Path]:
     for project, target in ((ROOT, "sdist"), (ROOT, "wheel"), (ROOT / "docker/voices", "wheel")):
         run(sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder), at=project)
+    pack_chart(folder)
     yield from sorted(folder.iterdir())
+
+
+def pack_chart(folder: Path, chart: Path = ROOT / "docker/helm/rhapsode") -> None:
+    """As `helm push` takes it. Helm packs the times of files: here all have that of hatchling's archives."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(chart, Path(scratch) / chart.name)
+        for each in copy.rglob("*"):
+            os.utime(each, (get_reproducible_timestamp(), get_reproducible_timestamp()))
+        helm_python.package(str(copy), destination=str(folder))
 
 
 def pythons() -> Iterator[str]:

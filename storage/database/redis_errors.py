@@ -11,6 +11,7 @@ from redis.client import Pipeline
 from redis.exceptions import (
     BusyLoadingError,
     ConnectionError,
+    MovedError,
     OutOfMemoryError,
     ReadOnlyError,
     RedisError,
@@ -25,7 +26,7 @@ class StateUnavailable(StoreUnavailable, RedisError):
     """Redis cannot serve the call now; the call may have taken effect."""
 
 
-_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryError, ReadOnlyError)
+_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, MovedError, OutOfMemoryError, ReadOnlyError)
 _TRANSIENT_CODES = ("MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS")
 
 

@@ -17,72 +17,59 @@ OLDEST_MAJOR = 7
 
 
 class StateUnusable(StorageError):
-    """This version can do nothing with this server or its state; the message says why."""
-
-
-class ServerTooOld(StateUnusable):
-    """The server has no functions."""
-
-    def __init__(self, version: str) -> None:
-        super().__init__(f"the server is Redis {version}: Rhapsode needs Redis {OLDEST_MAJOR} or Valkey 7.2, or newer")
-        self.version = version
-
-
-class LayoutMismatch(StateUnusable):
-    """The state was written by a version of another layout."""
-
-    def __init__(self, found: str) -> None:
-        super().__init__(
-            f"Redis holds jobs in layout {found}, and this version has layout {LAYOUT}: let the version that wrote "
-            "them finish them, then give this one another RHAPSODE_KEY_PREFIX"
-        )
-        self.found = found
-
-
-class ChannelsRefused(StateUnusable):
-    """The user of an ACL may publish no events."""
-
-    def __init__(self, pattern: str) -> None:
-        super().__init__(f"the user of this ACL may not use its channels: give it &{pattern} beside its keys")
+    """This version can do nothing with this server or its state. The message says why and what to do."""
 
 
 def agree_on_layout(client: redis.Redis, key_prefix: str) -> None:
     """Say which layout this version has, or find that another is written there. Safe at every start of every process.
 
-    Raises `ServerTooOld`, `ChannelsRefused`, `LayoutMismatch` or `StoreUnavailable`.
+    Raises `StateUnusable` or `StoreUnavailable`.
     """
     key = RedisKeys(key_prefix).single("layout")
     check_server(client, key_prefix)
     client.set(key, LAYOUT, nx=True)
     found = str(client.get(key))
     if found != str(LAYOUT):
-        raise LayoutMismatch(found)
+        raise StateUnusable(
+            f"Redis holds jobs in layout {found}, and this version has layout {LAYOUT}: let the version that wrote "
+            "them finish them, then give this one another RHAPSODE_KEY_PREFIX"
+        )
 
 
 def check_server(client: redis.Redis, key_prefix: str) -> None:
-    """Raises `ServerTooOld`, `ChannelsRefused`, or what redis-py raises."""
-    version = _version(client)
+    """Raises `StateUnusable`, or what redis-py raises."""
+    words = _hello(client)
+    version = words[words.index("version") + 1]
     if int(version.split(".")[0]) < OLDEST_MAJOR:
-        raise ServerTooOld(version)
+        raise _too_old(version)
+    if "cluster" in words:
+        raise StateUnusable(
+            "this server is a node of a Redis Cluster, which Rhapsode cannot use: name a server without cluster mode, "
+            "or its Sentinels"
+        )
     keys = RedisKeys(key_prefix)
     try:
         # Of no job. A function that may not publish would fail in the middle of its work.
         client.publish(keys.of("events", JobId("")), "")
     except NoPermissionError as error:
-        raise ChannelsRefused(f"{keys.root}:*") from error
+        told = f"the user of this ACL may not use its channels: give it &{keys.root}:* beside its keys"
+        raise StateUnusable(told) from error
 
 
-def _version(client: redis.Redis) -> str:
+def _too_old(version: str) -> StateUnusable:
+    return StateUnusable(f"the server is Redis {version}: Rhapsode needs Redis {OLDEST_MAJOR} or Valkey 7.2, or newer")
+
+
+def _hello(client: redis.Redis) -> list[str]:
     # Unlike INFO, every user of an ACL may ask this.
     try:
         said: object = client.execute_command("HELLO")
     except ResponseError as error:
         if "unknown command" in str(error):
-            raise ServerTooOld("5 or older") from error
+            raise _too_old("5 or older") from error
         raise
     if isinstance(said, dict):
         flat = [part for pair in cast("dict[object, object]", said).items() for part in pair]
     else:
         flat = cast("list[object]", said)
-    words = [part.decode() if isinstance(part, bytes) else str(part) for part in flat]
-    return words[words.index("version") + 1]
+    return [part.decode() if isinstance(part, bytes) else str(part) for part in flat]

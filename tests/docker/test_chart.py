@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -14,6 +16,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from generators.release import pack_chart
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.models import PUBLISHED
 from storage.runtime.config.settings import load_settings
@@ -242,10 +245,16 @@ def test_notes_say_how_it_is_reached() -> None:
     assert "0 to 8 replicas; 2 decoders on cpu\n" in with_ingress
 
 
-def test_the_chart_is_packed_as_registries_take_it(tmp_path: Path) -> None:
-    packed = Path(helm.package(CHART, destination=tmp_path))
+def test_the_chart_is_packed_as_registries_take_it_with_the_same_bytes_in_each_checkout(tmp_path: Path) -> None:
+    later = shutil.copytree(CHART, tmp_path / "later" / CHART.name)
+    os.utime(later / "values.yaml", (2e9, 2e9))
+    for folder, chart in (("one", CHART), ("other", later)):
+        (tmp_path / folder).mkdir()
+        pack_chart(tmp_path / folder, chart)
+    (packed,) = (tmp_path / "one").iterdir()
 
     assert packed.name == f"rhapsode-{version('rhapsode')}.tgz"
+    assert packed.read_bytes() == (tmp_path / "other" / packed.name).read_bytes()
     with tarfile.open(packed) as archive:
         assert {"rhapsode/README.md", "rhapsode/templates/NOTES.txt"} <= set(archive.getnames())
 

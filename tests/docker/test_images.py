@@ -60,4 +60,6 @@ def test_the_release_s_workflow_uploads_what_make_release_makes() -> None:
 
     assert {"run": "make release"} in jobs["wheels"]["steps"]
     assert jobs["index"]["needs"] == "wheels"
-    assert all("id-token" in job["permissions"] for job in jobs.values())
+    assert all("id-token" in jobs[name]["permissions"] for name in ("wheels", "index"))
+    assert jobs["chart"]["permissions"] == {"packages": "write"}
+    assert "helm push dist/rhapsode-*.tgz " in jobs["chart"]["steps"][-1]["run"]

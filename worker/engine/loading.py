@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from worker.engine.decoder.apart import ApartCodecLane
-from worker.engine.decoder.device_lane import CODEC_FILES, codec_digest, start_codec
+from worker.engine.decoder.device_lane import CODEC_FILES, codec_digest, require_device, start_codec
 from worker.engine.decoder.protocol import StartDecoder
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, VoiceMode
@@ -69,8 +69,8 @@ StartTalker = Callable[[ModelConfig, int], StartedTalker]
 
 @torch.inference_mode()
 def load_parts(settings: StageSettings, start_talker: StartTalker) -> EngineParts:
-    """Raises CheckpointError naming the file, field or tensor that is not as published."""
-    checkpoint, device = settings.checkpoint, settings.device
+    """Raises CheckpointError naming the file, field or tensor that is not as published, and StartError."""
+    checkpoint, device = settings.checkpoint, require_device(str(settings.device), "RHAPSODE_DEVICE")
     revision = _revision(checkpoint)
     config, prompts, codec = _read(checkpoint, device)
     # The codec first: the talker's slots are planned from the memory that is left.

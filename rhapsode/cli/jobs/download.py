@@ -138,10 +138,12 @@ def _instead(job: Job) -> str:
 
 
 def _places(artifacts: Sequence[Artifact], output: Path | None, title: str) -> list[tuple[Artifact, Path]]:
-    """The path of each file. Raises `Misuse`."""
+    """The path of each file; several need a folder, which is made. Raises `Misuse`."""
+    if output is not None and len(artifacts) > 1:
+        if output.exists() and not output.is_dir():
+            raise Misuse(f"-o: {output} is not a folder, and there are {len(artifacts)} files")
+        output.mkdir(parents=True, exist_ok=True)
     if output is not None and not output.is_dir():
-        if len(artifacts) > 1:
-            raise Misuse(f"-o: {output} is not a folder, and there are {len(artifacts)} files; name one of them")
         if not output.parent.is_dir():
             raise Misuse(f"-o: {output.parent} is not a folder")
         return [(artifacts[0], output)]
@@ -172,7 +174,7 @@ def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced
     from rhapsode.contract.segments import SegmentState
     from rhapsode.errors import RhapsodeError
 
-    if output is not None and not output.is_dir():
+    if output is not None and output.exists() and not output.is_dir():
         raise Misuse(f"-o: {output} is not a folder")
     folder = output or Path(plain_id(job))
     finished = list(client.segments.list(job, {SegmentState.DONE}))

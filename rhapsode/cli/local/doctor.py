@@ -118,7 +118,7 @@ def _state_server() -> Generator[MachineFinding]:
 def _external_redis(url: str) -> Generator[MachineFinding]:
     import redis
 
-    from storage.database.schema_version import ChannelsRefused, ServerTooOld, check_server
+    from storage.database.schema_version import StateUnusable, check_server
     from storage.runtime.config.tls import TlsFiles
 
     names = ("RHAPSODE_TLS_CA", "RHAPSODE_TLS_CERTIFICATE", "RHAPSODE_TLS_KEY")
@@ -127,12 +127,8 @@ def _external_redis(url: str) -> Generator[MachineFinding]:
     try:
         with _client_of(TlsFiles(ca, certificate, key).redis_url(url), times) as client:
             check_server(client, os.environ.get("RHAPSODE_KEY_PREFIX", "rhapsode"))
-    except ServerTooOld as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "upgrade it, or unset the variable")
-    except ChannelsRefused as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "ACL SETUSER does")
-    except (redis.RedisError, ValueError) as error:
-        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
+    except (StateUnusable, redis.RedisError, ValueError) as error:
+        yield MachineFinding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "correct it, or unset the variable")
     else:
         yield MachineFinding("ok", "Redis", "the server of RHAPSODE_REDIS_URL answers")
 
@@ -287,7 +283,7 @@ def _processes(folder: Path, settings: ClientSettings, obstacles: Sequence[str])
     yield MachineFinding("ok", "machine", machine_line(plan.machine))
     if obstacles:
         subjects = ", ".join(dict.fromkeys(obstacles))
-        yield MachineFinding("note", "would start", f"nothing until you fix: {subjects}; then:")
+        yield MachineFinding("note", "would start", f"nothing because of: {subjects}; otherwise:")
     for number, line in enumerate(plan_lines(plan)):
         yield MachineFinding("note" if obstacles else "ok", "" if number or obstacles else "would start", line)
 

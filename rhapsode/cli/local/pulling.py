@@ -7,6 +7,7 @@ file is fetched by its `http_get`, which continues.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -26,10 +27,12 @@ from rhapsode.cli.visible import echo
 from rhapsode.stack.errors import ModelUnfit
 from rhapsode.stack.models import PUBLISHED
 from worker.engine.errors import CheckpointError
-from worker.engine.model.pulled import RECORD, PulledModel, look_at, read_pulled, write_pulled
+from worker.engine.model.pulled import FAMILY, RECORD, PulledModel, look_at, read_pulled, write_pulled
 
 PARTS = ".parts"
 """Files under way, by their digests: no other file's part is continued."""
+
+CONFIG = "config.json"
 
 ANSWERS = {
     401: "refuses access (401): HF_TOKEN is wrong, or the repository needs one",
@@ -61,12 +64,21 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
         with WeakFileLock(folder / PARTS / "lock"):
             # Without the record no worker uses the folder until it is whole again.
             (folder / RECORD).unlink(missing_ok=True)
-            for file in info.siblings or ():
+            for file in sorted(info.siblings or (), key=lambda file: file.rfilename != CONFIG):
                 _fetch(file, info, folder)
+                if file.rfilename == CONFIG and (family := _family(folder / CONFIG)) != FAMILY:
+                    shutil.rmtree(folder)
+                    raise ModelUnfit(f"{info.id} is no checkpoint of Qwen3-TTS: its model_type is {family!r}")
             files = {file.rfilename: look_at(folder / file.rfilename) for file in info.siblings or ()}
             made = PulledModel(name=name, repository=repository, revision=str(info.sha), licence=licence, files=files)
             write_pulled(folder, made)
     shutil.rmtree(folder / PARTS)
+
+
+def _family(config: Path) -> object:
+    with suppress(KeyError, TypeError, ValueError):
+        return json.loads(config.read_bytes())["model_type"]
+    return None
 
 
 def _fetch(file: RepoSibling, info: ModelInfo, folder: Path) -> None:

@@ -10,7 +10,7 @@ import redis
 
 from storage.database.keys import RedisKeys
 from storage.database.layout import LAYOUT
-from storage.database.schema_version import LayoutMismatch, ServerTooOld, agree_on_layout
+from storage.database.schema_version import StateUnusable, agree_on_layout
 from tests.threads import join_in_time
 
 
@@ -24,7 +24,7 @@ def test_every_process_of_a_version_agrees(redis_client: redis.Redis) -> None:
 def test_state_of_another_layout_is_left_alone(redis_client: redis.Redis) -> None:
     redis_client.set(RedisKeys("rhapsode").single("layout"), "7")
 
-    with pytest.raises(LayoutMismatch, match="holds jobs in layout 7, and this version has layout"):
+    with pytest.raises(StateUnusable, match="holds jobs in layout 7, and this version has layout"):
         agree_on_layout(redis_client, "rhapsode")
 
     assert redis_client.get(RedisKeys("rhapsode").single("layout")) == "7"
@@ -42,7 +42,7 @@ def test_a_server_without_functions_is_refused_in_one_line(answer: bytes, versio
     with (
         old_server(answer) as port,
         redis.Redis(port=port, protocol=2, decode_responses=True, driver_info=None) as client,
-        pytest.raises(ServerTooOld, match=f"the server is Redis {version}: Rhapsode needs Redis 7 or Valkey 7.2"),
+        pytest.raises(StateUnusable, match=f"the server is Redis {version}: Rhapsode needs Redis 7 or Valkey 7.2"),
     ):
         agree_on_layout(client, "rhapsode")
 

@@ -41,7 +41,7 @@ def load_codec(
 ) -> tuple[CodecLane, DecoderReady, Codebooks]:
     """Of a decoder's process, not started yet. Raises StartError."""
     use_threads(num_threads)
-    device = require_device(device_name)
+    device = require_device(device_name, "RHAPSODE_DECODER_DEVICE")
     codec = CodecStage.load(checkpoint, str(device), decodes_only=True)
     lane = start_codec(codec, device, profile).lane
     ready = DecoderReady(codec_digest(checkpoint), device_name, profile, torch.get_num_threads())
@@ -53,13 +53,15 @@ def device_named(name: str) -> torch.device:
     return torch.device("cuda:0" if name == "cuda" else name)
 
 
-def require_device(name: str) -> torch.device:
-    """A decoder's. Raises StartError where it is not there."""
+def require_device(name: str, setting: str) -> torch.device:
+    """Raises StartError where torch cannot use it: it is not there, or its driver is too old."""
     device = device_named(name)
-    there = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if device.type != "cpu" and (device.index or 0) >= there[device.type]:
-        found = f"this machine has {there[device.type]} devices of that kind"
-        raise StartError(f"RHAPSODE_DECODER_DEVICE: there is no device {name}; {found}")
+    try:
+        torch.empty(1, device=device)
+    except (AssertionError, NotImplementedError, RuntimeError) as error:
+        raise StartError(
+            f"{setting}: torch cannot use the device {name}: {str(error).partition(chr(10))[0]}"
+        ) from error
     return device
 
 

@@ -14,13 +14,13 @@ from typing import TypeVar, cast
 
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import ModelTask, SamplingParams, SegmentStyle, TextFrontEnd, TokenSampling
+from worker.engine.model.pulled import FAMILY
 
 UNLIMITED_TEXT_CHARS = 1_000
 """Of a checkpoint that names no bound, as the published ones, which were trained on minutes: longer than any segment
 that a job may ask for."""
 
 _LEAST_TEXT_CHARS = 20
-_FAMILY = "qwen3_tts"
 
 _Choice = TypeVar("_Choice", bound=enum.StrEnum)
 
@@ -193,8 +193,8 @@ class ModelConfig:
 def read_model_config(path: Path) -> ModelConfig:
     """The main `config.json`. Raises CheckpointError naming the field that is missing, wrong or contradictory."""
     fields = read_config(path)
-    if (family := fields.text("model_type")) != _FAMILY:
-        raise fields.wrong("model_type", f"should be {_FAMILY!r}, is {family!r}")
+    if (family := fields.text("model_type")) != FAMILY:
+        raise fields.wrong("model_type", f"should be {FAMILY!r}, is {family!r}")
     talker_fields = fields.section("talker_config")
     talker = _talker(talker_fields)
     predictor = _code_predictor(talker_fields.section("code_predictor_config"), talker)

@@ -90,16 +90,25 @@ def test_another_file_is_replaced_only_when_asked(commands: CommandLine, told: J
 @pytest.mark.usefixtures("here")
 def test_what_there_is_not_is_one_line(commands: CommandLine, told: Job, half_told: Job, tmp_path: Path) -> None:
     unknown = commands.run("download", told.id, "cover.png", status=1)
-    nowhere = commands.run("download", told.id, "-o", "nowhere", status=2)
+    nowhere = commands.run("download", told.id, "-o", "/dev/null", status=2)
     device = commands.run("download", told.id, "narration.wav", "-o", "/dev/full", "--force", status=2)
     early = commands.run("download", half_told.id, status=1)
 
     assert "no artifact 'cover.png'; it has: narration.wav" in unknown
-    assert "nowhere is not a folder" in nowhere
+    assert "/dev/null is not a folder" in nowhere
     assert "is a folder or a device" in device
     assert "has no files yet" in early
     assert [said.count("\n") for said in (unknown, nowhere, device, early)] == [1] * 4
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_for_several_files_is_made(commands: CommandLine, told: Job) -> None:
+    commands.run("download", told.id, "-o", "new/files")
+    commands.run("download", told.id, "--segments", "-o", "new/segments")
+
+    assert len(list(Path("new/files").iterdir())) == len(told.artifacts)
+    assert len(list(Path("new/segments").iterdir())) == 3
 
 
 @pytest.mark.usefixtures("here")

@@ -42,7 +42,7 @@ def test_doctor_names_what_is_missing_and_looks_at_all_the_rest(tmp_path: Path, 
         assert f"-> pip install 'rhapsode[{part.extra}]'" in outcome.stdout
     assert "ok       data folder" in outcome.stdout
     assert "port" in [line.split()[1] for line in outcome.stdout.splitlines() if len(line.split()) > 1]
-    assert "note     would start      nothing until you fix: stores and queue, API, workers" in outcome.stdout
+    assert "note     would start      nothing because of: stores and queue, API, workers" in outcome.stdout
     assert "ok       would start" not in outcome.stdout
 
 
@@ -88,7 +88,7 @@ def test_what_would_stop_a_start_is_said_by_doctor_and_by_up(
     assert (found.returncode, refused.returncode) == (1, 1)
     assert f"MISSING  {subject}" in found.stdout
     assert sentence in found.stdout
-    assert f"nothing until you fix: {subject}" in found.stdout
+    assert f"nothing because of: {subject}" in found.stdout
     assert refused.stderr.splitlines()[-1].startswith("rhapsode: ")
     assert sentence in refused.stderr.splitlines()[-1]
     assert not (tmp_path / folder).exists()

@@ -299,5 +299,19 @@ def test_a_checkpoint_of_another_family_is_refused_in_one_line(tmp_path: Path) -
         describe_checkpoint(tmp_path)
 
 
+def test_a_mirror_that_has_another_family_under_the_name_is_refused_before_its_weights(
+    hub: LocalHub, environment: dict[str, str], folder: Path, run_cli: RunCli
+) -> None:
+    hub.files = {PUBLISHED[NAME]: {"a.safetensors": bytes(LFS_FROM), "config.json": b'{"model_type": "llama"}'}}
+    outcome = run_cli("models", "pull", NAME, env=environment)
+
+    assert outcome.returncode == 1
+    assert outcome.stderr.splitlines()[-1] == (
+        f"rhapsode: {PUBLISHED[NAME]} is no checkpoint of Qwen3-TTS: its model_type is 'llama'"
+    )
+    assert [path for path, _ in hub.sent] == ["config.json"]
+    assert not folder.exists()
+
+
 def test_the_large_files_of_the_fixture_are_as_in_git_lfs(files: Mapping[str, bytes]) -> None:
     assert {path for path, data in files.items() if len(data) >= LFS_FROM} >= {WEIGHTS, f"speech_tokenizer/{WEIGHTS}"}

@@ -16,7 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from storage.database.connections import connect_redis, connect_redis_async
 from storage.database.embedded_valkey import EmbeddedRedis
-from storage.database.schema_version import ChannelsRefused, agree_on_layout
+from storage.database.schema_version import StateUnusable, agree_on_layout
 from storage.ids import JobId
 from storage.job_store.following.event import LoggedEvent
 from storage.job_store.following.feeds import EventFeeds, open_event_feeds
@@ -185,7 +185,7 @@ def test_a_user_of_an_acl_needs_its_channels_and_no_others(
     try:
         run(settings, story)
         redis_client.execute_command("ACL", "SETUSER", "narrow", "resetchannels")
-        with connect_redis(settings) as client, pytest.raises(ChannelsRefused, match=r"give it &\{rhapsode\}:\*"):
+        with connect_redis(settings) as client, pytest.raises(StateUnusable, match=r"give it &\{rhapsode\}:\*"):
             agree_on_layout(client, "rhapsode")
     finally:
         redis_client.execute_command("ACL", "DELUSER", "narrow")

@@ -209,7 +209,7 @@ def test_a_decoder_that_ends_again_and_again_ends_the_engine(apart: NativeEngine
 
 
 def test_a_device_that_is_not_there_is_refused_at_the_start() -> None:
-    with pytest.raises(StartError, match="RHAPSODE_DECODER_DEVICE: there is no device cuda:7"):
+    with pytest.raises(StartError, match="RHAPSODE_DECODER_DEVICE: torch cannot use the device cuda:7: "):
         engine_with(SMALL_VOICE, "cpu", "cuda:7")
     assert decoders() == []
 

@@ -180,7 +180,12 @@ def speak(
         for number, text in enumerate(texts)
         for speaker, conditioning in voices.items()
     ]
-    return [Example(text, speaker, future.result()) for text, speaker, future in futures]
+    examples = list[Example]()
+    for text, speaker, future in futures:
+        examples.append(Example(text, speaker, future.result()))
+        if len(examples) % 32 == 0:
+            logger.info("%d of %d utterances spoken", len(examples), len(futures))
+    return examples
 
 
 def _texts(lines: Sequence[str], language: str, info: EngineInfo) -> tuple[str, ...]:
