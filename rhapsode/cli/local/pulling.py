@@ -60,6 +60,7 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
         licence = str(info.card_data.license) if info.card_data else "unknown"
         echo(f"{repository} at {info.sha}, licence {licence}", err=True)
         _require_room(info, folder)
+        is_new = not folder.exists()
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
         with WeakFileLock(folder / PARTS / "lock"):
             # Without the record no worker uses the folder until it is whole again.
@@ -67,7 +68,9 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
             for file in sorted(info.siblings or (), key=lambda file: file.rfilename != CONFIG):
                 _fetch(file, info, folder)
                 if file.rfilename == CONFIG and (family := _family(folder / CONFIG)) != FAMILY:
-                    shutil.rmtree(folder)
+                    (folder / CONFIG).unlink()
+                    if is_new:
+                        shutil.rmtree(folder)
                     raise ModelUnfit(f"{info.id} is no checkpoint of Qwen3-TTS: its model_type is {family!r}")
             files = {file.rfilename: look_at(folder / file.rfilename) for file in info.siblings or ()}
             made = PulledModel(name=name, repository=repository, revision=str(info.sha), licence=licence, files=files)

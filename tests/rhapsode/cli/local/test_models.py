@@ -312,6 +312,11 @@ def test_a_mirror_that_has_another_family_under_the_name_is_refused_before_its_w
     assert [path for path, _ in hub.sent] == ["config.json"]
     assert not folder.exists()
 
+    folder.mkdir(parents=True)
+    (folder / WEIGHTS).write_bytes(b"of an earlier pull")
+    assert run_cli("models", "pull", NAME, env=environment).returncode == 1
+    assert [path.name for path in folder.iterdir() if path.is_file()] == [WEIGHTS]
+
 
 def test_the_large_files_of_the_fixture_are_as_in_git_lfs(files: Mapping[str, bytes]) -> None:
     assert {path for path, data in files.items() if len(data) >= LFS_FROM} >= {WEIGHTS, f"speech_tokenizer/{WEIGHTS}"}
