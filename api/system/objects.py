@@ -54,14 +54,26 @@ class Room:
 
 _room = Room(MOST_WHOLE_BYTES)
 
+_KEPT = {
+    "Cache-Control": "private, max-age=900, immutable",
+    "Vary": "Accept",
+    "X-Content-Type-Options": "nosniff",
+}
+_PLAYED = _KEPT | {
+    # A link that works no more must say so.
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; media-src 'self'; frame-ancestors 'none'",
+}
+
 
 class ObjectResponse(FileResponse):
     """As its base; a small object that is asked for as a whole is in `found` already, and is not opened again."""
 
     def __init__(self, found: SignedObject, *, plays: bool) -> None:
+        """plays: a browser shows it as a page of its own, which asks for the same address again."""
         super().__init__(
             found.path,
-            headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
+            headers=_PLAYED if plays else _KEPT,
             media_type=found.content_type,
             filename=found.filename,
             content_disposition_type="inline" if plays else "attachment",

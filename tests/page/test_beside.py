@@ -198,9 +198,31 @@ def test_a_link_is_given_away_and_followed_by_a_stranger(
 
     stranger = chromium.new_context().new_page()
     stranger.goto(link.input_value())
-    expect(stranger.locator("video, audio")).to_have_count(1)
+    plays(stranger)
     stranger.context.close()
     assert httpx.get(link.input_value()).content.startswith(b"RIFF")
+
+
+def plays(page: Page) -> None:
+    """Until sound has come from the file that is open."""
+    page.locator("video, audio").evaluate("media => media.play()")
+    page.wait_for_function("() => document.querySelector('video, audio').currentTime > 0.2")
+
+
+def test_an_old_link_says_so_where_it_was_heard_before(client: Rhapsode, chromium: Browser) -> None:
+    job = client.wait(client.submit_job(story(2)))
+    link = client.share(job, "narration.wav").url
+    friend = chromium.new_context().new_page()
+    friend.goto(link)
+    plays(friend)
+    client.segments.edit(job, 0, text="This is new.")
+    client.wait(job)
+
+    friend.goto("about:blank")
+    friend.goto(link)
+
+    expect(friend.get_by_role("heading", level=1)).to_have_text("This link does not work")
+    friend.context.close()
 
 
 def test_its_history_says_when_what_and_by_whom(open_page: OpenPage, job: Job, shoot: Shoot) -> None:
