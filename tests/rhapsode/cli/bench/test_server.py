@@ -157,7 +157,7 @@ def test_a_server_that_is_worse_than_the_baseline_ends_with_status_1(run_cli: Ru
 
 
 PLANTED = 1.2
-PIECE_S = 0.05
+PIECE_S = 0.1
 """Of the speech servers below: what a busy machine adds is small beside it."""
 GATE = ("bench", "--target", "nari", "--streams", "8", *SHORT, "--worse-than", "1.1")
 
