@@ -204,11 +204,17 @@ def test_a_passage_alone_gets_another_voice(open_page: OpenPage, client: Rhapsod
     was = client.segments.get(job.id, 1).voice
     other = {"ada": "tom", "tom": "ada"}[was]
 
-    menu = note.get_by_label("Voice of this passage")
+    menu = note.get_by_label("Voice", exact=True)
     menu.focus()
     menu.select_option(label=other)
+    note.get_by_role("button", name="Speak 1 passage so").click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
+    # The narrator's passages share a paragraph with this one.
+    note.get_by_label("Voice of").select_option(index=1)
+    expect(menu.locator("option:checked")).to_have_text("Several voices")
+    expect(note.get_by_role("button", name="Speak 0 passages so")).to_be_disabled()
+    expect(note.get_by_role("button", name="Hear the voice")).to_be_disabled()
     assert [each.index for each in client.segments.list(job) if each.voice == other] == [1]
 
 
