@@ -209,15 +209,20 @@ def test_a_change_is_undone_after_a_reload(open_page: OpenPage, client: Rhapsode
 
     page.reload()
     note = inspect(page, 0)
-    note.get_by_role("button", name="Undo the change of passage 3").click()
+    undo = note.get_by_role("button", name=re.compile("Undo"))
+    expect(note.get_by_role("button", name="Play from here")).to_be_visible()
+    expect(undo).to_be_hidden()
+    note = inspect(page, 2)
+    expect(undo).to_have_text("Undo the change of passage 3")
+    undo.click()
 
     expect(page.locator(".segment").nth(2)).to_contain_text(was[0])
     assert sentences(client, job, 2) == was
     # Nothing is left to undo, neither here nor after another reload.
     page.reload()
-    note = inspect(page, 0)
+    note = inspect(page, 2)
     expect(note.get_by_role("button", name="Play from here")).to_be_visible()
-    expect(note.get_by_role("button", name=re.compile("Undo"))).to_be_hidden()
+    expect(undo).to_be_hidden()
 
 
 def test_two_takes_are_heard_one_after_the_other_with_their_texts(

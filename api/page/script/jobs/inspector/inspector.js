@@ -49,6 +49,8 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   let paragraph = [];
   let tried = [];
   let numReadings = 0;
+  /** Where the last change was asked for. */
+  let changedAt = null;
   let spelling = null;
 
   segments.addEventListener("change", ({ detail }) => {
@@ -73,7 +75,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       const otherwise = segment.sentences.filter(({ text, spoken: said }) => said !== text);
       setText(spoken, otherwise.length ? `Spoken: ${otherwise.map(({ spoken: said }) => said).join(" ")}` : "");
       setHidden(spoken, !otherwise.length);
-      setHidden(undo, !undoing.isPossible);
+      setHidden(undo, !undoing.isPossible || !(undoing.indexes.includes(index) || index === changedAt));
       setText(undo.firstChild, `Undo the change of ${placesOf(undoing.indexes)}`);
       const isLeftOut = !segment.written;
       setHidden(listen, !isDone || isLeftOut);
@@ -116,11 +118,14 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   function changed(indexes, change) {
     return pressed(async () => {
       const step = undoing.before(indexes);
+      const place = index;
       try {
         await change();
       } finally {
         // Of thousands of passages some may have changed before one was refused.
-        undoing.add(step.filter(([place, take]) => segments.items[place].take !== take));
+        const made = step.filter(([number, take]) => segments.items[number].take !== take);
+        undoing.add(made);
+        if (made.length) changedAt = place;
       }
       onChanged();
       await readTakes();
@@ -131,6 +136,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
     const places = placesOf(undoing.indexes);
     return pressed(async () => {
       await undoing.back();
+      changedAt = null;
       announce(`The change of ${places} is undone`);
       onChanged();
       await readTakes();
