@@ -55,10 +55,14 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     fields.get_by_label("Word").fill("Skye")
     fields.get_by_label("Said as").fill("sky")
     expect(apply).to_have_text("Say it so in 2 passages")
+    note.get_by_role("button", name="Play from here").click()
+    expect(page.locator("#player").get_by_role("button", name="Pause", exact=True)).to_be_visible()
     with page.expect_request("**/v1/audio/speech") as asked:
-        fields.get_by_role("button", name="Hear it").click()
+        fields.get_by_role("button", name="Hear it in a sentence").click()
     assert json.loads(asked.value.post_data or "")["input"] == "At last we saw sky in the rain."
-    expect(fields.get_by_role("button", name="Hear it")).to_be_visible()
+    # The narration does not sound at the same time.
+    expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
+    expect(fields.get_by_role("button", name="Hear it in a sentence")).to_be_visible()
     apply.click()
 
     expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
@@ -164,7 +168,7 @@ def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, op
         note = page.get_by_role("region", name="Chosen passage")
         expect(note).to_contain_text("Passage 1")
         with page.expect_request("**/v1/audio/speech") as asked:
-            note.get_by_role("button", name="Hear it").click()
+            note.get_by_role("button", name="Hear it in a sentence").click()
         assert json.loads(asked.value.post_data or "")["input"] == "Vashkiri rowed."
         note.get_by_label("Said as").fill("vash keeree")
         note.get_by_role("button", name="Say it so in 3 passages").click()

@@ -1,6 +1,8 @@
-// Plays a voice as live speech. It creates no job and stores nothing.
+// Plays a voice as live speech, alone. It creates no job and stores nothing.
 
 import { announce, button, h, icon, replace } from "../dom.js";
+import { pausePlayer } from "../player/player.js";
+import { stopRecording } from "./recordings.js";
 
 const WORDS = "Here is how I sound. I read a story, a letter or the news, whatever you give me.";
 
@@ -22,6 +24,8 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
 
   async function hear() {
     stopSample();
+    stopRecording();
+    pausePlayer();
     onTrouble(null);
     const abort = new AbortController();
     let player = null;
