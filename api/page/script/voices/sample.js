@@ -1,8 +1,6 @@
 // Plays a voice as live speech, alone. It creates no job and stores nothing.
 
 import { announce, button, h, icon, replace } from "../dom.js";
-import { pausePlayer } from "../player/player.js";
-import { stopRecording } from "./recordings.js";
 
 const WORDS = "Here is how I sound. I read a story, a letter or the news, whatever you give me.";
 
@@ -24,8 +22,6 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
 
   async function hear() {
     stopSample();
-    stopRecording();
-    pausePlayer();
     onTrouble(null);
     const abort = new AbortController();
     let player = null;
@@ -33,8 +29,11 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
     [now, mine] = [sample, sample];
     draw();
     try {
-      const [{ LivePlayer }, { wholeText }] = await Promise.all([import("../live/player.js"), import("../live/sources.js")]);
+      const [{ LivePlayer }, { wholeText }, { pausePlayer }, { stopRecording }] = await Promise.all(
+        [import("../live/player.js"), import("../live/sources.js"), import("../player/player.js"), import("./recordings.js")]);
       abort.signal.throwIfAborted();
+      pausePlayer();
+      stopRecording();
       player = new LivePlayer();
       const { text = WORDS, ...spoken } = order();
       for await (const { samples, rate } of wholeText(text, spoken, abort.signal)) {
