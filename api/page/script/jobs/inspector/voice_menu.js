@@ -17,7 +17,7 @@ async function voicesOf(model) {
   return voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
 }
 
-/** `onSpeak(indexes, voice)`: these passages get this voice. `onTrouble(problem)`: why it is not heard. */
+/** `onSpeak(indexes, voice)`: these passages get this voice. `onTrouble(problem)`: an error while a voice plays, or null. */
 export function voiceFields(model, { onSpeak, onTrouble }) {
   const scope = h("select", { id: "voice-of", on: { change: () => drawVoices(false) } });
   const voice = h("select", { "aria-label": "Voice", on: { change: drawButtons, focus: fill, pointerenter: fill } });
