@@ -10,6 +10,7 @@ import sys
 import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -225,15 +226,31 @@ def test_an_old_link_says_so_where_it_was_heard_before(client: Rhapsode, chromiu
     friend.context.close()
 
 
-def test_its_history_says_when_what_and_by_whom(open_page: OpenPage, job: Job, shoot: Shoot) -> None:
+def test_its_history_says_when_what_and_by_whom(open_page: OpenPage, client: Rhapsode, job: Job, shoot: Shoot) -> None:
     page = open_page(f"jobs/{job.id}")
     page.get_by_role("button", name="History").click()
 
     rows = page.get_by_role("dialog", name="History").locator("tbody tr")
-    expect(rows.first).to_contain_text("Accepted")
-    expect(rows.filter(has_text="Passage 1 spoken and checked")).to_contain_text("gpu-0")
+    expect(rows.first).to_contain_text("Done")
+    number = len([*client.segments.list(job)])
+    expect(rows.filter(has_text=f"{number} passages spoken and checked")).to_contain_text("gpu-0")
     expect(rows.filter(has_text="narration.wav made")).to_have_count(1)
-    expect(rows.last).to_contain_text("Done")
+    expect(rows.last).to_contain_text("Accepted")
+
+
+def test_its_history_names_the_passages_that_were_changed(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+    given: Any = {"segments": [{"text": text} for text in ("The ferry is late.", "We wait.", "It comes.")]}
+    job = client.wait(client.submit_job(given, voice="ada"))
+    client.segments.edit_all(job, [*client.segments.list(job)][1:], voice="tom")
+    client.wait(job)
+    client.segments.edit(job, 0, text="")
+    page = open_page(f"jobs/{client.wait(job).id}")
+    page.get_by_role("button", name="History").click()
+
+    rows = page.get_by_role("dialog", name="History").locator("tbody tr")
+    expect(rows.filter(has_text="2 passages changed or asked for again: 2, 3")).to_have_count(1)
+    expect(rows.filter(has_text="Passage 1 left out")).to_have_count(1)
+    expect(rows.filter(has_text="2 passages spoken and checked")).to_have_count(1)
     shoot(page, "history")
 
 

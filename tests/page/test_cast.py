@@ -226,10 +226,13 @@ def test_a_characters_voice_is_changed_in_the_narration_and_it_keeps_its_name(
     page.locator(".segment").nth(said).click()
     note = page.get_by_role("region", name="Chosen passage")
 
-    choose(note.get_by_label("Voice of Eleanor"), "tom")
+    scope = note.get_by_label("Voice of")
+    scope.select_option(label=f"all that Eleanor says: {sum(each.speaker == 'Eleanor' for each in before)}")
+    choose(note.get_by_label("Voice", exact=True), "tom")
+    note.get_by_role("button", name=re.compile("^Speak .* so$")).click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(re.compile("^tom · Eleanor"))
-    expect(note.get_by_label("Voice of Eleanor")).to_be_visible()
+    expect(scope.locator("option:checked")).to_contain_text("all that Eleanor says")
     expect(page.locator(".manuscript .speaker", has_text="(tom)")).to_have_count(0)
     client.wait(job)
     after = [*client.segments.list(job)]

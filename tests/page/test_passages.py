@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
 
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
@@ -26,6 +27,12 @@ def inspect(page: Page, number: int) -> Locator:
     note = page.get_by_role("region", name="Chosen passage")
     expect(note).to_contain_text(f"Passage {number + 1}")
     return note
+
+
+def choose_voice(note: Locator, label: str) -> None:
+    voice = note.get_by_label("Voice", exact=True)
+    voice.focus()
+    voice.select_option(label=label)
 
 
 def speak_again(client: Rhapsode, job: Job, segment: int) -> None:
@@ -202,15 +209,20 @@ def test_a_change_is_undone_after_a_reload(open_page: OpenPage, client: Rhapsode
 
     page.reload()
     note = inspect(page, 0)
-    note.get_by_role("button", name="Undo the change of passage 3").click()
+    undo = note.get_by_role("button", name=re.compile("Undo"))
+    expect(note.get_by_role("button", name="Play from here")).to_be_visible()
+    expect(undo).to_be_hidden()
+    note = inspect(page, 2)
+    expect(undo).to_have_text("Undo the change of passage 3")
+    undo.click()
 
     expect(page.locator(".segment").nth(2)).to_contain_text(was[0])
     assert sentences(client, job, 2) == was
     # Nothing is left to undo, neither here nor after another reload.
     page.reload()
-    note = inspect(page, 0)
+    note = inspect(page, 2)
     expect(note.get_by_role("button", name="Play from here")).to_be_visible()
-    expect(note.get_by_role("button", name=re.compile("Undo"))).to_be_hidden()
+    expect(undo).to_be_hidden()
 
 
 def test_two_takes_are_heard_one_after_the_other_with_their_texts(
@@ -254,9 +266,9 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     note = inspect(page, 0)
 
     expect(page.get_by_role("heading", name=re.compile("^(Progress|Files|Names and speakers|Text)$"))).to_have_count(4)
-    voices = note.get_by_label("Voice of ANNA")
-    voices.focus()
-    voices.select_option(label="tom")
+    note.get_by_label("Voice of").select_option(label="all that ANNA says: 2")
+    choose_voice(note, "tom")
+    note.get_by_role("button", name="Speak 2 passages so").click()
     undo = note.get_by_role("button", name="Undo the change of 2 passages", exact=True)
     expect(undo).to_be_visible()
     expect(note.locator(".inspector-facts")).to_contain_text("tom")
@@ -438,14 +450,52 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     was = next(each for each in client.segments.list(job) if each.index == 2).voice
     other = {"ada": "tom", "tom": "ada"}[was]
 
-    voices = note.get_by_label("Voice of the whole paragraph")
-    voices.focus()
-    voices.select_option(label=other)
+    choose_voice(note, other)
+    note.get_by_role("button", name="Speak 1 passage so").click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
-    expect(note.get_by_label("Voice of the narrator")).to_be_visible()
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == [was, was, other, *[was] * 2]
+    # The others keep the narrator's voice. The shown voice can be chosen for all.
+    voice, scope = note.get_by_label("Voice", exact=True), note.get_by_label("Voice of")
+    expect(voice.locator("option").first).to_contain_text(other)
+    scope.select_option(label="all that the narrator says: 5")
+    expect(voice.locator("option").first).to_contain_text(was)
+    note.get_by_role("button", name="Speak 1 passage so").click()
+    expect(note.locator(".inspector-facts")).to_contain_text(was)
+    client.wait(job)
+    assert [each.voice for each in client.segments.list(job)] == [was] * 5
+
+
+def test_an_arrow_key_chooses_a_voice_and_speaks_nothing(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+    texts = ("The ferry is late.", "It always is.", "Then we wait.")
+    given: Any = {"segments": [{"text": text, "speaker": "Oswin"} for text in texts]}
+    job = client.wait(client.submit_job(given, speakers={"Oswin": "ada"}))
+    client.segments.edit(job.id, 1, voice="tom")
+    client.wait(job)
+    page = open_page(f"jobs/{job.id}")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method) if request.method != "GET" else None)
+    note = inspect(page, 1)
+    voice, scope = note.get_by_label("Voice", exact=True), note.get_by_label("Voice of")
+    speak = note.get_by_role("button", name=re.compile("^Speak .* so$"))
+
+    expect(voice.locator("option:checked")).to_have_text("tom")
+    expect(speak).to_be_disabled()
+    scope.focus()
+    scope.press("End")
+    expect(scope.locator("option:checked")).to_have_text("all that Oswin says: 3")
+    expect(voice.locator("option:checked")).to_have_text("ada")
+    expect(speak).to_have_text("Speak 1 passage so")
+    voice.focus()
+    expect(voice.locator("option", has_text="tom")).to_have_count(1)
+    voice.press("t")
+    expect(voice.locator("option:checked")).to_have_text("tom")
+    expect(speak).to_have_text("Speak 2 passages so")
+    voice.press("ArrowUp")
+    shoot(page, "voice-of-a-speaker")
+    assert sent == []
+    assert [each.takes for each in client.segments.list(job)] == [1, 2, 1]
 
 
 def test_why_a_passage_failed_is_read_and_heard_and_it_is_kept(

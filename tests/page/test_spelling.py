@@ -55,10 +55,14 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     fields.get_by_label("Word").fill("Skye")
     fields.get_by_label("Said as").fill("sky")
     expect(apply).to_have_text("Say it so in 2 passages")
+    note.get_by_role("button", name="Play from here").click()
+    expect(page.locator("#player").get_by_role("button", name="Pause", exact=True)).to_be_visible()
     with page.expect_request("**/v1/audio/speech") as asked:
-        fields.get_by_role("button", name="Hear it").click()
+        fields.get_by_role("button", name="Hear it in a sentence").click()
     assert json.loads(asked.value.post_data or "")["input"] == "At last we saw sky in the rain."
-    expect(fields.get_by_role("button", name="Hear it")).to_be_visible()
+    # The narration does not sound at the same time.
+    expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
+    expect(fields.get_by_role("button", name="Hear it in a sentence")).to_be_visible()
     apply.click()
 
     expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
@@ -164,7 +168,7 @@ def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, op
         note = page.get_by_role("region", name="Chosen passage")
         expect(note).to_contain_text("Passage 1")
         with page.expect_request("**/v1/audio/speech") as asked:
-            note.get_by_role("button", name="Hear it").click()
+            note.get_by_role("button", name="Hear it in a sentence").click()
         assert json.loads(asked.value.post_data or "")["input"] == "Vashkiri rowed."
         note.get_by_label("Said as").fill("vash keeree")
         note.get_by_role("button", name="Say it so in 3 passages").click()
@@ -204,11 +208,17 @@ def test_a_passage_alone_gets_another_voice(open_page: OpenPage, client: Rhapsod
     was = client.segments.get(job.id, 1).voice
     other = {"ada": "tom", "tom": "ada"}[was]
 
-    menu = note.get_by_label("Voice of this passage")
+    menu = note.get_by_label("Voice", exact=True)
     menu.focus()
     menu.select_option(label=other)
+    note.get_by_role("button", name="Speak 1 passage so").click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
+    # The narrator's passages share a paragraph with this one.
+    note.get_by_label("Voice of").select_option(index=1)
+    expect(menu.locator("option:checked")).to_have_text("Several voices")
+    expect(note.get_by_role("button", name="Speak 0 passages so")).to_be_disabled()
+    expect(note.get_by_role("button", name="Hear the voice")).to_be_disabled()
     assert [each.index for each in client.segments.list(job) if each.voice == other] == [1]
 
 

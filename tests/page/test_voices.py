@@ -35,10 +35,10 @@ def test_a_voice_is_uploaded_prepared_heard_and_deleted(open_page: OpenPage, cli
     mine = card(page, "Uploaded")
     expect(mine.locator(".badge")).to_have_attribute("data-state", "ready")
     num_jobs = len(list(client.jobs()))
-    mine.get_by_role("button", name="Hear it: Uploaded").click()
+    mine.get_by_role("button", name="Hear the voice: Uploaded").click()
     # It is heard, and then it is over; nothing was made that would be in the list.
     expect(mine.get_by_role("button", name="Stop: Uploaded")).to_be_visible()
-    expect(mine.get_by_role("button", name="Hear it: Uploaded")).to_be_visible()
+    expect(mine.get_by_role("button", name="Hear the voice: Uploaded")).to_be_visible()
     expect(mine.locator(".notices")).to_be_empty()
     assert len(list(client.jobs())) == num_jobs
     mine.get_by_role("button", name="Recording of Uploaded").click()

@@ -25,8 +25,8 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
     voice.description ? h("p", { class: "voice-description", dir: "auto" }, voice.description) : null,
     trouble,
     h("div", { class: "row" },
-      sampleButton("Hear it", () => ({ voice: voice.id ?? voice.name, language: voice.language }), tell,
-        { "aria-label": `Hear it: ${voice.name}`, disabled: !voice.models.length }),
+      sampleButton("Hear the voice", () => ({ voice: voice.id ?? voice.name, language: voice.language }), tell,
+        { "aria-label": `Hear the voice: ${voice.name}`, disabled: !voice.models.length }),
       button("Use this voice", () => useVoice(voice.id ?? voice.name), { kind: "quiet", "aria-label": `Use this voice: ${voice.name}`, disabled: !voice.models.length }),
       voice.sample?.kind === "recording" ? button("Recording", hear, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null),
     isOwn ? h("div", { class: "voice-foot" }, badge, prepare, button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` })) : null);

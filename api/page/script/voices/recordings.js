@@ -1,10 +1,13 @@
 // Playing a recording: one as it was uploaded, or one take of a passage.
 
+import { pausePlayer } from "../player/player.js";
+
 let audio = null;
 let tellOver = () => {};
 
-/** Play it to its end: whether that came before it was stopped. */
+/** Play it to its end: whether that came before it was stopped. The narration pauses. */
 export async function hearRecording(blob) {
+  pausePlayer();
   stopRecording();
   const over = new Promise((resolve) => {
     tellOver = resolve;

@@ -1,4 +1,4 @@
-// Plays a voice as live speech. It creates no job and stores nothing.
+// Plays a voice as live speech, alone. It creates no job and stores nothing.
 
 import { announce, button, h, icon, replace } from "../dom.js";
 
@@ -29,8 +29,11 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
     [now, mine] = [sample, sample];
     draw();
     try {
-      const [{ LivePlayer }, { wholeText }] = await Promise.all([import("../live/player.js"), import("../live/sources.js")]);
+      const [{ LivePlayer }, { wholeText }, { pausePlayer }, { stopRecording }] = await Promise.all(
+        [import("../live/player.js"), import("../live/sources.js"), import("../player/player.js"), import("./recordings.js")]);
       abort.signal.throwIfAborted();
+      pausePlayer();
+      stopRecording();
       player = new LivePlayer();
       const { text = WORDS, ...spoken } = order();
       for await (const { samples, rate } of wholeText(text, spoken, abort.signal)) {

@@ -18,46 +18,62 @@ export function showHistory(jobId) {
       h("table", {}, h("thead", {}, h("tr", {}, ["When", "What", "By"].map((name) => h("th", { scope: "col" }, name)))), rows))),
   () => abort.abort());
   let length = 0;
+  let last = null;
 
   attempt(() => follow(jobId, take, abort.signal), (error) => setText(note, error.message));
 
-  function take({ type, timestamp, data }) {
-    const told = wordsOf(type, data.detail);
-    if (told === null) return;
+  function take({ type, timestamp, data: { detail } }) {
+    const [told, many] = wordsOf(type, detail);
+    if (!told) return;
     length += 1;
-    rows.append(h("tr", {}, h("td", {}, clockTime.format(new Date(timestamp))), h("td", { dir: "auto" }, told), h("td", {}, data.detail.worker ?? "")));
-    setText(note, `${counted(length, "step")}. About 500 are kept.`);
+    const at = new Date(timestamp);
+    if (!many || last?.many !== many) {
+      last = { many, told, places: [], workers: new Set(), since: at, cells: ["td", "td", "td"].map((name) => h(name, { dir: "auto" })) };
+      rows.prepend(h("tr", {}, last.cells));
+    }
+    last.places.push(detail.segment);
+    if (detail.worker) last.workers.add(detail.worker);
+    const words = last.places.length > 1 ? `${count(last.places.length)} ${many}${NAMED.has(type) ? `: ${last.places.map((place) => count(place + 1)).join(", ")}` : ""}` : told;
+    [clockTime.formatRange(last.since, at), words, [...last.workers].join(", ")].forEach((text, place) => setText(last.cells[place], text));
+    setText(note, `${counted(length, "step")}, the newest first. About 500 are kept.`);
   }
 }
+
+/** Each passage of these is named. */
+const NAMED = new Set(["job.segment.edited", "job.segment.selected"]);
 
 const SIMPLE = {
   "job.created": "Accepted", "job.started": "Started by a worker", "job.paused": "Paused", "job.resumed": "Goes on", "job.succeeded": "Done",
   "job.cancelled": "Cancelled", "job.expired": "Expired", "batch.completed": "The batch is complete",
 };
 
-/** null: no line for this event. */
+/** The words for one event, none if it has no line; and for several, if they share one. */
 function wordsOf(type, detail) {
-  const passage = detail.segment === undefined ? "" : `Passage ${count(detail.segment + 1)}`;
+  const number = count(detail.segment + 1);
+  const passage = `Passage ${number}`;
   switch (type) {
-    case "job.segment.completed":
-      if (detail.audio_ms === undefined) return `Voice ${count(detail.segment + 1)} prepared`;
-      return `${passage} ${spoken(detail.attempts)}, ${span(detail.audio_ms / 1000)}`;
+    case "job.segment.completed": {
+      if (detail.audio_ms === undefined) return [`Voice ${number} prepared`, "voices prepared"];
+      if (detail.finish_reason === "left_out") return [`${passage} left out`, "passages left out"];
+      const how = spoken(detail.attempts);
+      return [`${passage} ${how}, ${span(detail.audio_ms / 1000)}`, `passages ${how}`];
+    }
     case "job.segment.flagged":
-      return `${passage} kept with findings: ${String(detail.flags).split(",").map(findingWords).join("; ")}`;
+      return [`${passage} kept with findings: ${String(detail.flags).split(",").map(findingWords).join("; ")}`];
     case "job.segment.failed":
-      return `${passage} failed: ${detail.detail}`;
+      return [`${passage} failed: ${detail.detail}`];
     case "job.segment.edited":
-      return `${passage} changed: take ${detail.take} will be spoken`;
+      return [`${passage} changed or asked for again: take ${detail.take}`, "passages changed or asked for again"];
     case "job.segment.selected":
-      return `${passage}: take ${detail.take} chosen`;
+      return [`${passage}: take ${detail.take} chosen`, "passages with another take chosen"];
     case "job.artifact.created":
-      return `${detail.name} made`;
+      return [`${detail.name} made`];
     case "job.reopened":
-      return `Reopened: ${detail.reason}`;
+      return [`Reopened: ${detail.reason}`];
     case "job.failed":
-      return `Failed: ${detail.detail ?? detail.code ?? ""}`;
+      return [`Failed: ${detail.detail ?? detail.code ?? ""}`];
     default:
-      return SIMPLE[type] ?? null;
+      return [SIMPLE[type]];
   }
 }
 

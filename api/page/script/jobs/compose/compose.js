@@ -26,7 +26,7 @@ export function composer(onSubmitted) {
   const pick = button("Choose a file", () => picker.click(), { iconName: "file", kind: "quiet" });
   const title = h("input", { id: "title", type: "text", maxlength: 200, dir: "auto", placeholder: "From its first words" });
   const voice = voiceField();
-  const sample = sampleButton("Hear it", () => ({ voice: voice.value() ?? undefined, language: language.value() }),
+  const sample = sampleButton("Hear the voice", () => ({ voice: voice.value() ?? undefined, language: language.value() }),
     (problem) => showProblem(trouble, problem), { kind: "quiet" });
   const language = languageField();
   const delivery = deliveryFields();

@@ -8,7 +8,7 @@ import { findingWords } from "./findings.js";
 import { characterOf } from "./segments.js";
 import { attemptList, takeList } from "./takes.js";
 import { Undo } from "./undo.js";
-import { voiceMenu, voicesOf } from "./voice_menu.js";
+import { voiceFields } from "./voice_menu.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
@@ -29,13 +29,10 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
     button("Leave it", () => editor.leave()), button("Delete the sentence", () => editor.keep(""), { kind: "quiet" }),
     h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."));
   const spoken = h("p", { class: "hint", dir: "auto" });
-  const voices = voicesOf(model);
-  const recast = (indexes, voice) => changed(indexes, () => segments.change(indexes, { voice }));
-  const ofPassage = voiceMenu("passage-voice", voices, recast);
-  const ofParagraph = voiceMenu("paragraph-voice", voices, recast);
-  const ofSpeaker = voiceMenu("speaker-voice", voices, recast);
   const trouble = alerts();
   const tell = (problem) => showProblem(trouble, problem);
+  const voices = voiceFields(model, { onTrouble: tell,
+    onSpeak: (indexes, voice) => whileBusy(voices.element, () => changed(indexes, () => segments.change(indexes, { voice })), element) });
   const list = takeList({ onSelect: select, onTrouble: tell });
   const attempts = attemptList({ onKeep: keep, onTrouble: tell });
   const words = h("details", { class: "words", on: { toggle: () => words.open && showWords() } }, h("summary", {}, "How a word is said"));
@@ -43,7 +40,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
     h("div", { class: "inspector-head" }, title, state,
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
     facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
-    h("div", { class: "row" }, ofPassage.element, ofParagraph.element, ofSpeaker.element), words);
+    voices.element, words);
   /** A character, or a voice that the text names; "" for the narrator. */
   const saying = (segment) => characterOf(segment) || (hasVoices ? segment.speaker : "");
   const undoing = new Undo(jobId, segments);
@@ -52,6 +49,8 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   let paragraph = [];
   let tried = [];
   let numReadings = 0;
+  /** Where the last change was asked for. */
+  let changedAt = null;
   let spelling = null;
 
   segments.addEventListener("change", ({ detail }) => {
@@ -76,7 +75,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       const otherwise = segment.sentences.filter(({ text, spoken: said }) => said !== text);
       setText(spoken, otherwise.length ? `Spoken: ${otherwise.map(({ spoken: said }) => said).join(" ")}` : "");
       setHidden(spoken, !otherwise.length);
-      setHidden(undo, !undoing.isPossible);
+      setHidden(undo, !undoing.isPossible || !(undoing.indexes.includes(index) || index === changedAt));
       setText(undo.firstChild, `Undo the change of ${placesOf(undoing.indexes)}`);
       const isLeftOut = !segment.written;
       setHidden(listen, !isDone || isLeftOut);
@@ -86,15 +85,24 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
-      ofPassage.show("Voice of this passage", paragraph.length > 1 ? [index] : [], segment.voice);
-      ofParagraph.show("Voice of the whole paragraph", paragraph, segment.voice);
-      ofSpeaker.show(menuOfSpeaker(segment, saying(segment)), saidBy(saying(segment)), segment.voice);
+      setHidden(voices.element, isLeftOut);
+      voices.show(segment, voiceScopes(segment));
     });
   }
 
-  /** Every passage of a speaker. */
-  function saidBy(name) {
-    return segments.items.filter((item) => saying(item) === name).map((item) => item.index);
+  /** What can get another voice together, and the voice that it has. */
+  function voiceScopes(segment) {
+    const name = saying(segment);
+    const inParagraph = paragraph.map((place) => segments.items[place]).filter(({ written }) => written);
+    const said = segments.items.filter((item) => item.written && saying(item) === name);
+    const isMixed = inParagraph.some((item) => saying(item) !== name);
+    const scopes = [{ words: "this passage", members: [segment], own: segment.voice }];
+    if (inParagraph.length > 1) {
+      const own = inParagraph.every(({ voice }) => voice === segment.voice) ? segment.voice : null;
+      scopes.push({ words: `the whole paragraph${isMixed ? " with its speakers" : ""}: ${count(inParagraph.length)}`, members: inParagraph, own });
+    }
+    scopes.push({ words: `all that ${name || "the narrator"} says: ${count(said.length)}`, members: said, own: usualVoice(said) });
+    return scopes;
   }
 
   function speakAgain() {
@@ -110,11 +118,14 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   function changed(indexes, change) {
     return pressed(async () => {
       const step = undoing.before(indexes);
+      const place = index;
       try {
         await change();
       } finally {
         // Of thousands of passages some may have changed before one was refused.
-        undoing.add(step.filter(([place, take]) => segments.items[place].take !== take));
+        const made = step.filter(([number, take]) => segments.items[number].take !== take);
+        undoing.add(made);
+        if (made.length) changedAt = place;
       }
       onChanged();
       await readTakes();
@@ -125,6 +136,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
     const places = placesOf(undoing.indexes);
     return pressed(async () => {
       await undoing.back();
+      changedAt = null;
       announce(`The change of ${places} is undone`);
       onChanged();
       await readTakes();
@@ -232,9 +244,10 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   };
 }
 
-/** A voice without a name is not a character. `name`: who says it. */
-function menuOfSpeaker(segment, name) {
-  return name && !characterOf(segment) ? `Voice wherever ${name} speaks` : `Voice of ${name || "the narrator"}`;
+/** The voice that most of these have. */
+function usualVoice(items) {
+  const groups = [...Map.groupBy(items, ({ voice }) => voice)];
+  return groups.sort(([, one], [, other]) => other.length - one.length)[0]?.[0] ?? null;
 }
 
 function placesOf(indexes) {

@@ -34,7 +34,7 @@ export function spellingFields(segments, { model, onApply, onTrouble }) {
   const known = h("datalist", { id: "words" });
   const word = h("input", { type: "text", id: "word", list: "words", maxlength: 200, dir: "auto", autocomplete: "off", on: { input: draw } });
   const said = h("input", { type: "text", id: "said", maxlength: 1000, dir: "auto", autocomplete: "off", on: { input: draw, keydown } });
-  const hear = sampleButton("Hear it", order, onTrouble);
+  const hear = sampleButton("Hear it in a sentence", order, onTrouble);
   const apply = button("", send, { kind: "primary" });
   const element = h("div", { class: "words-fields" }, known,
     field("Word", word),

@@ -2,7 +2,6 @@
 
 import { attempt, request } from "../../api.js";
 import { announce, button, h, icon, keyed, replace, setHidden, setText } from "../../dom.js";
-import { pausePlayer } from "../../player/player.js";
 import { hearRecording, stopRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
 import { characterOf } from "./segments.js";
@@ -159,7 +158,6 @@ function hearButton(label, hear, properties) {
 async function play(row, address, onTrouble) {
   try {
     return await attempt(async () => {
-      pausePlayer();
       stopRecording();
       announce("Loading the recording");
       const recording = await (await request("GET", address)).blob();

@@ -1,70 +1,88 @@
-// Another voice for a paragraph, or for all that a speaker says.
+// Another voice for a passage, its paragraph, or all that a speaker says. A button speaks them.
 
 import { attempt, pages } from "../../api.js";
-import { h, replace, setHidden, setText } from "../../dom.js";
-import { voiceLabel } from "../../wording.js";
+import { button, h, replace, setText } from "../../dom.js";
+import { sampleButton } from "../../voices/sample.js";
+import { counted, voiceLabel } from "../../wording.js";
 
 const MOST = 300;
 
-/** The voices of a model as `[id, name, label]`, asked for once. */
-export function voicesOf(model) {
-  let asked = null;
-
-  async function read() {
-    const voices = [];
-    for await (const page of pages("v1/voices", { limit: 100 })) {
-      voices.push(...page.filter((each) => each.models.includes(model)));
-      if (voices.length >= MOST) break;
-    }
-    return voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
+/** The voices of a model as `[id, name, label]`. */
+async function voicesOf(model) {
+  const voices = [];
+  for await (const page of pages("v1/voices", { limit: 100 })) {
+    voices.push(...page.filter((each) => each.models.includes(model)));
+    if (voices.length >= MOST) break;
   }
-
-  return () => {
-    asked ??= read().catch((error) => {
-      asked = null;
-      throw error;
-    });
-    return asked;
-  };
+  return voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
 }
 
-/** `id`: of its field. `voices()`: those that there are. `onChange(indexes, voice)`: these passages get this voice. */
-export function voiceMenu(id, voices, onChange) {
-  const select = h("select", { id, on: { change: choose, focus: fill, pointerenter: fill } });
-  const label = h("label", { for: id });
-  const element = h("div", { class: "inline-field" }, label, select);
-  let members = [];
-  let voice = "";
-  let isFilled = false;
+/** `onSpeak(indexes, voice)`: these passages get this voice. `onTrouble(problem)`: an error while a voice plays, or null. */
+export function voiceFields(model, { onSpeak, onTrouble }) {
+  const scope = h("select", { id: "voice-of", on: { change: () => drawVoices(false) } });
+  const voice = h("select", { "aria-label": "Voice", on: { change: drawButtons, focus: fill, pointerenter: fill } });
+  const hear = sampleButton("Hear the voice", order, onTrouble, { kind: "quiet" });
+  const speak = button("", () => onSpeak(affected(), voice.value));
+  const element = h("div", { class: "row" }, h("div", { class: "inline-field" }, h("label", { for: "voice-of" }, "Voice of"), scope), voice, hear, speak);
+  let segment = null;
+  let scopes = [];
+  let known = [];
+  let isAsked = false;
+  let shown = "";
 
   async function fill() {
-    if (isFilled) return;
+    if (isAsked) return;
+    isAsked = true;
     await attempt(async () => {
-      draw(await voices());
-      isFilled = true;
-    }, () => {});
+      known = await voicesOf(model);
+      drawVoices(true);
+    }, () => {
+      isAsked = false;
+    });
   }
 
-  function draw(options) {
-    const others = options.filter(([, name]) => name !== voice);
-    replace(select, [["", voice], ...others].map(([value, name, words = name]) => h("option", { value }, words)));
+  const now = () => scopes[scope.selectedIndex];
+
+  /** A sentence of the passage. */
+  function order() {
+    return { model, voice: voice.value, language: segment.language, text: segment.sentences.find(({ text }) => text)?.text };
   }
 
-  function choose() {
-    if (select.value) onChange(members, select.value);
+  /** The passages that have another voice than the chosen one. */
+  function affected() {
+    const name = known.find(([id]) => id === voice.value)?.[1] ?? voice.value;
+    return name ? now().members.filter((each) => each.voice !== name).map(({ index }) => index) : [];
+  }
+
+  function drawVoices(keepsChoice) {
+    const { own } = now();
+    const chosen = keepsChoice && voice.selectedIndex > 0 ? voice.value : null;
+    const first = own ? (known.find(([, name]) => name === own) ?? [own, own]) : ["", "", "Several voices"];
+    replace(voice, [first, ...known.filter(([, name]) => name !== own)].map(([value, name, words = name]) => h("option", { value }, words)));
+    if (chosen) voice.value = chosen;
+    drawButtons();
+  }
+
+  function drawButtons() {
+    const { length } = affected();
+    hear.disabled = !voice.value;
+    speak.disabled = !length;
+    setText(speak.firstChild, `Speak ${counted(length, "passage")} so`);
   }
 
   return {
     element,
-    /** `indexes`: the passages that change together; none, and there is no menu. */
-    show(name, indexes, now) {
-      setText(label, name);
-      setHidden(element, !indexes.length);
-      members = indexes;
-      if (now === voice) return;
-      voice = now;
-      isFilled = false;
-      draw([]);
+    /** `next`: what can get a voice: `{words, members, own}`, with `own` null for several voices. */
+    show(passage, next) {
+      const isSame = passage.index === segment?.index;
+      [segment, scopes] = [passage, next];
+      const drawn = JSON.stringify([segment.index, ...scopes.map(({ words, own }) => [words, own])]);
+      if (drawn === shown) return drawButtons();
+      shown = drawn;
+      const place = isSame ? scope.selectedIndex : 0;
+      replace(scope, scopes.map(({ words }) => h("option", {}, words)));
+      scope.selectedIndex = scopes[place] ? place : 0;
+      drawVoices(isSame);
     },
   };
 }
