@@ -70,7 +70,7 @@ class ObjectResponse(FileResponse):
     """As its base; a small object that is asked for as a whole is in `found` already, and is not opened again."""
 
     def __init__(self, found: SignedObject, *, plays: bool) -> None:
-        """plays: a browser shows it as a page of its own, which asks for the same address again."""
+        """plays: a browser shows it as a page, which asks for the same address again."""
         super().__init__(
             found.path,
             headers=_PLAYED if plays else _KEPT,
