@@ -44,7 +44,7 @@ _PERSONAL = words("i me my mine myself we us our you your yours")
 _DIRECT = _PERSONAL | words(
     "am is are isn aren can cannot don doesn won must shall will let does do has have ll ve m re"
 )
-"""Words of what people think, in the first and second person or the present. A narrator tells of the past."""
+"""Words of what people think, in the first and second person or the present. A narrator uses the past."""
 _MARGIN = 80
 _MOST_WORDS = 100
 _MOST_PARAGRAPHS = 2

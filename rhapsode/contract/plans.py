@@ -91,7 +91,7 @@ _LineId = Annotated[str, Field(pattern="^[0-9a-f]{8}(-[0-9]{1,6})?$")]
 
 
 class ProposedLine(Answer):
-    """A quotation, or a thought in italics. `speaker`: "" where nobody is known. `probability`: of the speaker.
+    """A quotation, or a thought in italics. `speaker`: "" if unknown. `probability`: of the speaker.
 
     `text`: its beginning.
     """

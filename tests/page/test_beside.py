@@ -227,7 +227,7 @@ def test_an_old_link_says_so_where_it_was_heard_before(client: Rhapsode, chromiu
 
 
 def test_its_history_says_when_what_and_by_whom(open_page: OpenPage, client: Rhapsode) -> None:
-    # What another test's job has spoken is told in a row for itself.
+    # Speech reused from another test's job gets a separate row.
     job = client.wait(client.submit_job(story(3), reuse=False))
     page = open_page(f"jobs/{job.id}")
     page.get_by_role("button", name="History").click()
