@@ -163,7 +163,7 @@ class Bench:
         backing = {name: value for name, value in as_environment(self.settings).items() if name.endswith("_URL")}
         mine = fake_engine(0) | {"RHAPSODE_WEBHOOK_KEY": KEY}
         shared = processes.shared_environment(mine, self.data_dir, options, backing)
-        spec = processes.hooks_worker(shared, self.data_dir)
+        spec = processes.other(processes.ONE_HOOKS_WORKER, shared, self.data_dir)
         log = self.data_dir.logs / "hooks.log"
         with log.open("wb") as output:
             process = subprocess.Popen(spec.command, env=dict(spec.environment), stdout=output, stderr=output)

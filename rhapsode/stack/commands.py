@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rhapsode.stack.process_names import CPU_WORKER_THREADS
+from rhapsode.stack.process_names import CPU_WORKER, CPU_WORKER_THREADS, GPU_WORKER, HOOKS_WORKER, JANITOR
 
 
 def python(*arguments: str) -> tuple[str, ...]:
@@ -47,6 +47,10 @@ def hooks_worker() -> tuple[str, ...]:
 
 def janitor() -> tuple[str, ...]:
     return python("-m", "worker.janitor")
+
+
+BY_KIND = {GPU_WORKER: gpu_worker, CPU_WORKER: cpu_worker, HOOKS_WORKER: hooks_worker, JANITOR: janitor}
+BY_KIND["decoder-worker"] = decoder_worker
 
 
 def _celery(lane: str, app: str, *options: str) -> tuple[str, ...]:

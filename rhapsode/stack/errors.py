@@ -1,21 +1,4 @@
-"""Why a stack does not run. Every message is one that a user can act upon.
-
-StackError
-├── DataFolderTaken     another stack runs on this data folder
-├── DataFolderUnusable  the data folder cannot be made or written
-├── DataFolderUnnamable the data folder's name has a line feed, or another control character
-├── TooFewFiles         a process may not open enough files
-├── DataFolderOutdated  the data folder was written by a version of another layout
-├── BackupRefused      a folder cannot be backed up or restored
-├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
-├── PartMissing         a package or program that this start needs is not installed
-├── ModelNotPulled      a published checkpoint is named that is not on this machine
-├── ModelUnfit          a published checkpoint cannot be fetched, or is not as it was fetched
-├── SettingsRefused     the environment does not describe a system that can be started
-├── PlanRefused         the processes that are asked for cannot be on this machine
-├── StopAsked           a stop was requested during the start
-└── StartFailed         a process of the stack ended again and again before everything was ready
-"""
+"""Why a stack does not run. Every message is one that a user can act upon."""
 
 from __future__ import annotations
 
@@ -87,9 +70,10 @@ class PartMissing(StackError):
 
 
 class ModelNotPulled(StackError):
-    """A published checkpoint that is not on this machine, or not whole."""
+    """A published checkpoint that is not on this machine, or not whole; may_be_pulled: without a question."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, may_be_pulled: bool = False) -> None:
+        self.name, self.may_be_pulled = name, may_be_pulled
         super().__init__(f"the model {name} is not on this machine: rhapsode models pull {name}")
 
 

@@ -52,14 +52,15 @@ def slots_beside_live(memory_bytes: int, size: str, slots: int, live_slots: int 
 
 
 def checkpoint_named(value: str, data_dir: DataDir) -> str:
-    """The folder of a published checkpoint; what is no name of one stays. Raises `ModelNotPulled`."""
-    if value not in PUBLISHED:
+    """The folder of a published checkpoint, also after `pull:`; another value stays. Raises `ModelNotPulled`."""
+    name = value.removeprefix("pull:")
+    if name not in PUBLISHED:
         return value
     from worker.engine.model.pulled import RECORD
 
-    if not (data_dir.models / value / RECORD).is_file():
-        raise ModelNotPulled(value)
-    return str(data_dir.models / value)
+    if not (data_dir.models / name / RECORD).is_file():
+        raise ModelNotPulled(name, may_be_pulled=name != value)
+    return str(data_dir.models / name)
 
 
 def with_checkpoints(environment: Mapping[str, str], data_dir: DataDir) -> dict[str, str]:

@@ -30,6 +30,8 @@ CLIENT_ONLY = frozenset(
 STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKEY,))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
+GRACE_S = {CPU_WORKER: 25.0, HOOKS_WORKER: 20.0, JANITOR: 5.0}
+"""A webhook's attempt may take fifteen seconds to end."""
 
 LIVE_PORT = "RHAPSODE_LIVE_PORT"
 """Of the first worker that speaks; the others take the next ones."""
@@ -92,21 +94,10 @@ def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedPro
     return _spec(planned, commands.gpu_worker(), environment, data_dir, grace_s=25.0)
 
 
-def cpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_CPU_WORKER) -> ProcessSpec:
+def other(planned: PlannedProcess, shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
+    """One of `GRACE_S`."""
     environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
-    return _spec(planned, commands.cpu_worker(), environment, data_dir, grace_s=25.0)
-
-
-def hooks_worker(
-    shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_HOOKS_WORKER
-) -> ProcessSpec:
-    """An attempt under way may take fifteen seconds to end."""
-    environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
-    return _spec(planned, commands.hooks_worker(), environment, data_dir, grace_s=20.0)
-
-
-def janitor(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_JANITOR) -> ProcessSpec:
-    return _spec(planned, commands.janitor(), shared, data_dir, grace_s=5.0)
+    return _spec(planned, commands.BY_KIND[planned.kind](), environment, data_dir, grace_s=GRACE_S[planned.kind])
 
 
 def _spec(

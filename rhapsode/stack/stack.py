@@ -202,16 +202,10 @@ class Stack:
         match planned.kind:
             case processes.GPU_WORKER:
                 return processes.gpu_worker(shared, self._data_dir, planned)
-            case processes.CPU_WORKER:
-                return processes.cpu_worker(shared, self._data_dir, planned)
-            case processes.HOOKS_WORKER:
-                return processes.hooks_worker(shared, self._data_dir, planned)
             case processes.API:
                 return processes.api(shared, self._data_dir, self._listener.fileno(), planned)
-            case processes.JANITOR:
-                return processes.janitor(shared, self._data_dir, planned)
             case _:
-                raise ValueError(f"{planned.kind} is no process of ours")
+                return processes.other(planned, shared, self._data_dir)
 
     def _stop_processes(self) -> None:
         try:

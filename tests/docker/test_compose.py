@@ -15,7 +15,7 @@ from compose_spec import PyCompose
 
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.processes import cpu_worker, gpu_worker, hooks_worker, janitor
+from rhapsode.stack.processes import ONE_CPU_WORKER, ONE_HOOKS_WORKER, ONE_JANITOR, gpu_worker, other
 from storage.runtime.config.settings import load_settings
 from tests.docker import compose_file
 from tests.docker.conftest import DOCKER
@@ -83,9 +83,9 @@ def test_a_service_that_is_told_to_stop_gets_the_time_that_the_supervisor_gives_
     data_dir = DataDir(Path("/nowhere"))
     specs = {
         "speech-worker": gpu_worker(shared, data_dir),
-        "cpu-worker": cpu_worker(shared, data_dir),
-        "hooks-worker": hooks_worker(shared, data_dir),
-        "janitor": janitor(shared, data_dir),
+        "cpu-worker": other(ONE_CPU_WORKER, shared, data_dir),
+        "hooks-worker": other(ONE_HOOKS_WORKER, shared, data_dir),
+        "janitor": other(ONE_JANITOR, shared, data_dir),
     }
 
     for name, spec in specs.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -46,21 +48,32 @@ def pull(
 
     Hugging Face's variables hold: HF_TOKEN, HF_ENDPOINT for a mirror, HF_HUB_OFFLINE.
     """
-    from rhapsode.cli.local.requirements import require_packages
-
     chosen = _data_dir(data_dir)
     _refuse_unknown(name)
+    fetch(name, chosen, revision)
+    said = f"{chosen.models / name} is whole; use it with RHAPSODE_CHECKPOINT={name}"
+    echo(json.dumps({"name": name, "folder": str(chosen.models / name)}) if as_json else said)
+
+
+def fetch(
+    name: str,
+    data_dir: DataDir,
+    revision: str | None = None,
+    say: Callable[[str], object] = partial(echo, err=True),
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> None:
+    """Like `pull_model`. An interruption ends the command with its exit status, and says how to continue."""
+    from rhapsode.cli.local.requirements import require_packages
+
     require_packages("worker")
     from rhapsode.cli.local.pulling import pull_model
 
     try:
         with terminated_like_interrupted():
-            pull_model(name, chosen.models / name, revision)
+            pull_model(name, data_dir.models / name, revision, say, is_wanted)
     except KeyboardInterrupt as interrupt:
-        echo(f"rhapsode: interrupted; `rhapsode models pull {name}` continues", err=True)
+        say(f"rhapsode: interrupted; `rhapsode models pull {name}` continues")
         raise typer.Exit(status_of(interrupt)) from None
-    said = f"{chosen.models / name} is whole; use it with RHAPSODE_CHECKPOINT={name}"
-    echo(json.dumps({"name": name, "folder": str(chosen.models / name)}) if as_json else said)
 
 
 @app.command()

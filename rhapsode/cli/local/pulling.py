@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,8 +23,7 @@ from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import WeakFileLock, build_hf_headers, disable_progress_bars, logging
 from huggingface_hub.utils.sha import git_hash
 
-from rhapsode.cli.visible import echo
-from rhapsode.stack.errors import ModelUnfit
+from rhapsode.stack.errors import ModelNotPulled, ModelUnfit
 from rhapsode.stack.models import PUBLISHED
 from worker.engine.errors import CheckpointError
 from worker.engine.model.pulled import FAMILY, RECORD, PulledModel, look_at, read_pulled, write_pulled
@@ -41,8 +40,13 @@ ANSWERS = {
 }
 
 
-def pull_model(name: str, folder: Path, revision: str | None) -> None:
-    """Does nothing more where the folder is whole. Raises `ModelUnfit`."""
+def pull_model(
+    name: str, folder: Path, revision: str | None, say: Callable[[str], object], is_wanted: Callable[[], bool]
+) -> None:
+    """Does nothing more where the folder is whole. It first says revision, licence and size.
+
+    is_wanted: asked before anything is written. Raises `ModelUnfit`; `ModelNotPulled` if it is not wanted.
+    """
     pulled = None
     with suppress(CheckpointError):  # a record that cannot be read is as good as none: all files are read below
         pulled = read_pulled(folder)
@@ -58,8 +62,10 @@ def pull_model(name: str, folder: Path, revision: str | None) -> None:
         if pulled and pulled.revision == info.sha and _is_whole(pulled, folder):
             return
         licence = str(info.card_data.license) if info.card_data else "unknown"
-        echo(f"{repository} at {info.sha}, licence {licence}", err=True)
-        _require_room(info, folder)
+        say(f"{repository} at {info.sha}, licence {licence}")
+        say(_require_room(info, folder))
+        if not is_wanted():
+            raise ModelNotPulled(name)
         is_new = not folder.exists()
         (folder / PARTS).mkdir(parents=True, exist_ok=True)
         with WeakFileLock(folder / PARTS / "lock"):
@@ -118,8 +124,8 @@ def _is_whole(pulled: PulledModel, folder: Path) -> bool:
     return not any(pulled.faults(folder))
 
 
-def _require_room(info: ModelInfo, folder: Path) -> None:
-    """Raises `ModelUnfit`. What is there in full or in part need not be fetched."""
+def _require_room(info: ModelInfo, folder: Path) -> str:
+    """What it takes and what is free. Raises `ModelUnfit`. What is there in full or in part need not be fetched."""
     sizes = {folder / each.rfilename: each.size or 0 for each in info.siblings or ()}
     absent = sum(size for file, size in sizes.items() if not file.is_file() or file.stat().st_size != size)
     begun = sum(part.stat().st_size for part in (folder / PARTS).glob("*"))
@@ -129,7 +135,7 @@ def _require_room(info: ModelInfo, folder: Path) -> None:
     said = f"{wanted / 1e9:.1f} GB to download, {free / 1e9:.1f} GB free on {existing}"
     if wanted > free:
         raise ModelUnfit(f"not enough room: {said}")
-    echo(said, err=True)
+    return said
 
 
 @contextmanager

@@ -39,6 +39,7 @@ def run(
 ) -> None:
     """Run one process of the system. RHAPSODE_ variables hold its settings. `rhapsode up` runs all processes."""
     from rhapsode.cli.local.requirements import require_packages
+    from rhapsode.stack import commands
     from rhapsode.stack.models import with_checkpoints
     from rhapsode.stack.processes import inherited_environment
 
@@ -51,7 +52,7 @@ def run(
     if api_processes > 1:
         _serve_together(host, port, api_processes, environment)
         return
-    command = _command(process, host, port)
+    command = commands.api(host, port) if process is ProcessKind.API else commands.BY_KIND[process]()
     os.execve(command[0], command, environment)  # noqa: S606  # signals must reach the process itself
 
 
@@ -69,21 +70,3 @@ def _serve_together(host: str, port: int, how_many: int, environment: Mapping[st
         for signum in (signal.SIGINT, *termination_signals()):
             signal.signal(signum, lambda number, frame: group.ask_to_stop())
         group.run()
-
-
-def _command(process: ProcessKind, host: str, port: int) -> tuple[str, ...]:
-    from rhapsode.stack import commands
-
-    match process:
-        case ProcessKind.API:
-            return commands.api(host, port)
-        case ProcessKind.CPU_WORKER:
-            return commands.cpu_worker()
-        case ProcessKind.DECODER_WORKER:
-            return commands.decoder_worker()
-        case ProcessKind.GPU_WORKER:
-            return commands.gpu_worker()
-        case ProcessKind.HOOKS_WORKER:
-            return commands.hooks_worker()
-        case ProcessKind.JANITOR:
-            return commands.janitor()

@@ -53,17 +53,17 @@ class Narrator:
                 self.ready = event
             case ProcessEnded(name, status, said, restart_s, log):
                 reason = f": {said}" if said else ""
-                self._say(f"{name} {status}{reason}; starting it again in {restart_s:g} s (log: {log})")
+                self.say(f"{name} {status}{reason}; starting it again in {restart_s:g} s (log: {log})")
             case ProcessRestarted(name, pid):
-                self._say(f"{name} runs again (process {pid})")
+                self.say(f"{name} runs again (process {pid})")
             case OrphansEnded(names):
-                self._say(f"ended processes that a killed stack had left: {', '.join(names)}")
+                self.say(f"ended processes that a killed stack had left: {', '.join(names)}")
             case Stopping(names):
-                self._say(f"stopping {' and '.join(names)}")
+                self.say(f"stopping {' and '.join(names)}")
             case ProcessKilled(name, grace_s):
-                self._say(f"{name} did not end within {grace_s:g} s and was killed")
+                self.say(f"{name} did not end within {grace_s:g} s and was killed")
             case StateUnwritten(file, reason):
-                self._say(f"{file} cannot be written: {reason}; other commands may not find the server")
+                self.say(f"{file} cannot be written: {reason}; other commands may not find the server")
             case _:
                 assert_never(event)
 
@@ -72,14 +72,14 @@ class Narrator:
             f"This machine has {machine_line(plan.machine)}. It starts:",
             *(f"  {line}" for line in plan_lines(plan)),
         ]
-        self._say("\n".join(table))
+        self.say("\n".join(table))
 
     def _wait(self, what: str) -> None:
         self._spinner.update(f"starting: waiting for {what}")
         if not self._console.is_terminal:
-            self._say(f"waiting for {what}")
+            self.say(f"waiting for {what}")
 
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
         self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -97,7 +97,7 @@ class DurationNarrator(Narrator):
                 """The plan is the same for every command."""
             case StackReady(url, model, _):
                 took = span(time.monotonic() - self._began_s)
-                self._say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")
+                self.say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")
             case Stopping(names):
                 self._spinner.update(f"stopping {' and '.join(names)}")
             case _:

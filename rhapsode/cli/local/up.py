@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,37 +64,52 @@ def up(
     It starts Valkey, API, workers and janitor. Kokoro speaks on the CPU. With another checkpoint, each GPU gets a
     worker; without a GPU, the CPU gets one. The number of cores sets the number of API processes and CPU workers. It
     shows its plan first. `rhapsode doctor` shows the plan without a start.
+
+    A published model that is not here is downloaded, after a question on the terminal. `pull:NAME` asks nothing.
     """
-    from rhapsode.stack.options import StackOptions
-    from rhapsode.stack.state_file import Lifetime
+    from rhapsode.cli.local.requirements import require_stack_packages
 
     settings = read_settings()
     folder = choose_data_dir(data_dir, settings)
-    options = StackOptions(
-        data_dir=folder.root,
-        host=host,
-        port=settings.port if port is None else port,
-        slots=slots,
-        checkpoint=choose_checkpoint(checkpoint, folder),
-        devices=choose_devices(device),
-        api_processes=api_processes or settings.api_processes,
-        cpu_workers=cpu_workers or settings.cpu_workers,
-        lifetime=Lifetime.SERVER,
-        has_local_webhooks=local_webhooks,
-    )
-    _serve(options, folder)
-
-
-def _serve(options: StackOptions, folder: DataDir) -> None:
-    from rhapsode.cli.local.requirements import require_stack_packages
-
     require_stack_packages()
     from rhapsode.cli.local.up_display import choose_display
+    from rhapsode.stack.options import StackOptions
+    from rhapsode.stack.state_file import Lifetime
 
     display = choose_display(os.environ.get("RHAPSODE_LOG_FORMAT", ""))
     with display.failures():
+        _pull(checkpoint, folder, display)
+        options = StackOptions(
+            data_dir=folder.root,
+            host=host,
+            port=settings.port if port is None else port,
+            slots=slots,
+            checkpoint=choose_checkpoint(checkpoint, folder),
+            devices=choose_devices(device),
+            api_processes=api_processes or settings.api_processes,
+            cpu_workers=cpu_workers or settings.cpu_workers,
+            lifetime=Lifetime.SERVER,
+            has_local_webhooks=local_webhooks,
+        )
         _run(options, folder, display)
     display.say_stopped()
+
+
+def _pull(checkpoint: Path | None, folder: DataDir, display: UpDisplay) -> None:
+    """Fetch each missing model, after `pull:` or a question. Raises `ModelNotPulled`, `ModelUnfit`."""
+    from rhapsode.cli.local.models import fetch
+    from rhapsode.stack.errors import ModelNotPulled
+    from rhapsode.stack.models import CHECKPOINT, with_checkpoints
+
+    try:
+        with_checkpoints(os.environ | ({CHECKPOINT: str(checkpoint)} if checkpoint else {}), folder)
+    except ModelNotPulled as absent:
+        if not (absent.may_be_pulled or (sys.stdin.isatty() and sys.stderr.isatty())):
+            raise
+        question = f"{absent.name} is not on this machine. Download it now?"
+        is_wanted = partial(typer.confirm, question, err=True)
+        fetch(absent.name, folder, None, display.say, (lambda: True) if absent.may_be_pulled else is_wanted)
+        _pull(checkpoint, folder, display)
 
 
 def _run(options: StackOptions, folder: DataDir, display: UpDisplay) -> None:

@@ -58,11 +58,11 @@ class UpSentences(Narrator):
         ]
         if ready.notice:
             lines.insert(2, f"             {ready.notice}")
-        self._say("\n".join(lines))
-        self._say("Ctrl-C stops it; unfinished jobs continue at the next start.")
+        self.say("\n".join(lines))
+        self.say("Ctrl-C stops it; unfinished jobs continue at the next start.")
 
     def say_stopped(self) -> None:
-        self._say("stopped")
+        self.say("stopped")
 
     def failures(self) -> AbstractContextManager[None]:
         """Open for the whole run. The command line itself prints why there is no stack."""
@@ -109,8 +109,11 @@ class UpLog:
         folders: dict[str, Path] = {"data": folder.root, "logs": folder.logs}
         logger.info("ready", extra=fields | {name: str(path) for name, path in folders.items()})
 
+    def say(self, sentence: str) -> None:
+        logger.info(sentence)
+
     def say_stopped(self) -> None:
-        logger.info("stopped")
+        self.say("stopped")
 
     @contextmanager
     def failures(self) -> Generator[None]:

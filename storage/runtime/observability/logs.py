@@ -30,7 +30,7 @@ _QUIET = (
     "uvicorn.access",
     "celery.worker.strategy",
     "celery.app.trace",
-    "httpx",
+    *("httpx", "httpx2"),
     "botocore",
     "urllib3",
 )

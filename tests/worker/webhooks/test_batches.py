@@ -116,7 +116,8 @@ def deliverer(valkey: EmbeddedRedis, data_dir: DataDir, **settings: str) -> Gene
     backing = {"RHAPSODE_REDIS_URL": valkey.url, "RHAPSODE_BROKER_URL": valkey.broker_url}
     given = without_settings(os.environ) | {"RHAPSODE_WEBHOOK_KEY": KEY} | settings
     options = StackOptions(data_dir.root, has_local_webhooks=True)
-    spec = processes.hooks_worker(processes.shared_environment(given, data_dir, options, backing), data_dir)
+    shared = processes.shared_environment(given, data_dir, options, backing)
+    spec = processes.other(processes.ONE_HOOKS_WORKER, shared, data_dir)
     with (data_dir.logs / "hooks.log").open("ab") as log:
         process = subprocess.Popen(spec.command, env=dict(spec.environment), stdout=log, stderr=log)
         try:

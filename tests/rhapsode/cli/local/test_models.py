@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +18,9 @@ from rhapsode.stack.errors import ModelNotPulled
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.models import BYTES_OF_SIZE, PUBLISHED, slots_on, with_checkpoints
 from rhapsode.stack.planning.gpus import TorchGpu
+from tests.command_line import CLI
 from tests.rhapsode.cli.local.local_hub import LFS_FROM, LocalHub, serving
-from tests.rhapsode.conftest import RunCli, StartCli
+from tests.rhapsode.conftest import RunCli, StartCli, clean_environment
 from tests.tiny_checkpoint import make_checkpoint
 from worker.engine.cuda.memory_plan import plan_slots_of_card
 from worker.engine.errors import CheckpointError
@@ -257,6 +261,51 @@ def test_who_names_a_model_that_is_not_here_reads_the_command_that_fetches_it(
         assert outcome.returncode == 1
         assert f"the model {NAME} is not on this machine: rhapsode models pull {NAME}" in outcome.stderr
     assert f"-> rhapsode models pull {NAME}" in doctor.stdout
+
+
+def test_up_pulls_a_model_whose_name_follows_pull_and_speaks_with_it(
+    environment: dict[str, str], files: Mapping[str, bytes], folder: Path, start_cli: StartCli
+) -> None:
+    named = {"RHAPSODE_CHECKPOINT": f"pull:{NAME}", "RHAPSODE_ENGINE": "native", "RHAPSODE_LOG_FORMAT": "json"}
+    begun = start_cli("up", "--port", "0", "--device", "cpu", env=environment | named)
+    assert begun.stderr is not None
+    said = list[dict[str, Any]]()
+    for line in begun.stderr:
+        said.append(json.loads(line))
+        if said[-1]["event"] in ("ready", "not started"):
+            break
+    begun.send_signal(signal.SIGINT)
+    begun.communicate()
+
+    assert (begun.returncode, said[-1]["model"], pulled_files(folder)) == (0, NAME, files)
+    assert "licence apache-2.0" in said[0]["event"]
+    assert "GB to download" in said[1]["event"]
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_up_asks_on_a_terminal_before_it_pulls_a_model(
+    environment: dict[str, str], folder: Path, tmp_path: Path, answer: str
+) -> None:
+    ours, theirs = os.openpty()
+    # Without keys it ends soon after the answer: it refuses this host.
+    command = [CLI, "up", "--host", "0.0.0.0", "--port", "0", "--checkpoint", NAME]
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=clean_environment(**environment)
+    ) as begun, open(ours, "r+b", buffering=0) as terminal:  # fmt: skip
+        os.close(theirs)
+        said = b""
+        while b"Download it now? [y/N]: " not in said:
+            said += terminal.read(1024)
+        existed = folder.exists()
+        terminal.write(f"{answer}\n".encode())
+        with suppress(OSError):  # how the end of a terminal is read
+            while more := terminal.read(1024):
+                said += more
+
+    assert (begun.returncode != 0, existed, (folder / RECORD).exists()) == (True, False, answer == "y")
+    assert said.index(b"licence apache-2.0") < said.index(b"GB to download") < said.index(b"Download it now?")
+    assert (f"rhapsode models pull {NAME}" in said.decode()) == (answer == "n")
+    assert ("RHAPSODE_API_KEYS" in said.decode()) == (answer == "y")
 
 
 @pytest.mark.parametrize("gib", [12, 16, 24, 48, 80, 141])
