@@ -195,13 +195,16 @@ def walk(root: Path, pytorch: str) -> list[str]:
     (root / "etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
     own = f"useradd --create-home --shell /bin/bash {READER} && chown -R {READER} /srv/rhapsode.git"
     reader.run(f"apt-get update -qq && {own}", user="root")
+    # All pages are read first: an edit during the walk changes nothing.
     install = [each for each in typed_in(README, first="## Ways to start", until="## Use it") if is_of_checkout(each)]
+    audiobook = list(typed_in(AUDIOBOOK))
+    gpu_box, backup = list(typed_in(GPU_BOX, until="## Back up")), list(typed_in(GPU_BOX, first="## Back up"))
     reader.follow(README, typed=iter(install))
     if not (root / str(reader.folder)[1:] / "demo.wav").exists():
         sys.exit("the README's own commands made no demo.wav: " + "\n".join(reader.wrong))
     write_book(root / str(reader.folder)[1:] / "book.epub")
     reader.replaced["3-40,42"] = "2"
-    for example in typed_in(AUDIOBOOK):
+    for example in audiobook:
         if "jobs watch JOB" in example.command and "#" in example.command:
             reader.run("rhapsode narrate book.epub -o later.m4b --seed 99", interrupt_after="speaking")
             newest = reader.run("rhapsode jobs list")[1]
@@ -220,10 +223,10 @@ def walk(root: Path, pytorch: str) -> list[str]:
     with serving(LocalHub({REPOSITORY: files})) as hub:
         reader.exported["HF_ENDPOINT"] = hub.url
         # The README's server goes on meanwhile; the page starts another with the model.
-        for example in typed_in(GPU_BOX, until="## Back up"):
+        for example in gpu_box:
             reader.type(f"{GPU_BOX}:{example.line}", example)
         reader.run("echo 'The ferry left at noon.' | rhapsode narrate - -o ferry.wav")
-        for example in typed_in(GPU_BOX, first="## Back up"):
+        for example in backup:
             reader.type(f"{GPU_BOX}:{example.line}", example)
         reader.run(
             "echo 'The ferry came back at night.' | rhapsode narrate - -o restored.wav --server http://127.0.0.1:8765"
