@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rhapsode.stack.errors import ModelNotPulled
+from rhapsode.stack.errors import ModelNotPulled, ModelUnfit
 from rhapsode.stack.layout import DataDir
 from worker.engine.cuda.memory_plan import share_slots
 from worker.engine.errors import CheckpointError
@@ -52,9 +52,11 @@ def slots_beside_live(memory_bytes: int, size: str, slots: int, live_slots: int 
 
 
 def checkpoint_named(value: str, data_dir: DataDir) -> str:
-    """The folder of a published checkpoint, also after `pull:`; another value stays. Raises `ModelNotPulled`."""
+    """The folder of a published checkpoint, also after `pull:`; else the value. Raises `ModelNotPulled`, `ModelUnfit`."""
     name = value.removeprefix("pull:")
     if name not in PUBLISHED:
+        if name != value:
+            raise ModelUnfit(f"{name} is no published model: rhapsode models list")
         return value
     from worker.engine.model.pulled import RECORD
 

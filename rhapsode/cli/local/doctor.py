@@ -197,16 +197,17 @@ def models_that_fit(gpu: TorchGpu) -> Generator[MachineFinding]:
 
 
 def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFinding]:
-    from rhapsode.stack.errors import ModelNotPulled
+    from rhapsode.stack.errors import ModelNotPulled, ModelUnfit
     from rhapsode.stack.models import checkpoint_named
     from worker.engine.kokoro.files import VOICES_FILE, is_kokoro, obstacle, unnamed_checkpoint
     from worker.engine.model.pulled import PACKAGED, VOICES_MISSING
 
     try:
         given = given and Path(checkpoint_named(str(given), data_dir))
-    except ModelNotPulled as error:
+    except (ModelNotPulled, ModelUnfit) as error:
         detail, _, remedy = str(error).partition(": ")
-        yield MachineFinding("missing", "checkpoint", detail, remedy)
+        is_pulled_later = isinstance(error, ModelNotPulled) and error.may_be_pulled
+        yield MachineFinding("note" if is_pulled_later else "missing", "checkpoint", detail, remedy)
         return
     engine, device = os.environ.get("RHAPSODE_ENGINE", "native"), os.environ.get("RHAPSODE_DEVICE", "cpu")
     folder = PACKAGED.get(str(given), given) or unnamed_checkpoint(engine, device)

@@ -282,6 +282,19 @@ def test_up_pulls_a_model_whose_name_follows_pull_and_speaks_with_it(
     assert "GB to download" in said[1]["event"]
 
 
+def test_doctor_tells_a_model_that_up_will_pull_from_a_name_that_nobody_publishes(
+    environment: dict[str, str], run_cli: RunCli
+) -> None:
+    later, unknown = (
+        run_cli("doctor", env=environment | {"RHAPSODE_CHECKPOINT": f"pull:{name}"}).stdout for name in (NAME, "qwen")
+    )
+    refused = run_cli("up", "--port", "0", env=environment | {"RHAPSODE_CHECKPOINT": "pull:qwen"})
+
+    assert f"note     checkpoint       the model {NAME} is not on this machine" in later
+    assert "MISSING  checkpoint       qwen is no published model" in unknown
+    assert (refused.returncode, refused.stderr) == (1, "rhapsode: qwen is no published model: rhapsode models list\n")
+
+
 @pytest.mark.parametrize("answer", ["n", "y"])
 def test_up_asks_on_a_terminal_before_it_pulls_a_model(
     environment: dict[str, str], folder: Path, tmp_path: Path, answer: str
