@@ -52,7 +52,7 @@ def slots_beside_live(memory_bytes: int, size: str, slots: int, live_slots: int 
 
 
 def checkpoint_named(value: str, data_dir: DataDir) -> str:
-    """The folder of a published checkpoint, after `pull:` too; else the value. Raises `ModelNotPulled`, `ModelUnfit`."""
+    """The folder of a published model, after `pull:` too; else the value. Raises `ModelNotPulled`, `ModelUnfit`."""
     name = value.removeprefix("pull:")
     if name not in PUBLISHED:
         if name != value:
