@@ -6,7 +6,8 @@ public one, and serves the small voice under the published name. No step needs a
 4 GB of disk and 10 to 20 minutes, and removes the root. Python needs no package for it.
 
 --pytorch: an index with PyTorch's CPU wheels, in place of the README's. --share FROM[:TO]: a path of this machine that
-the root sees too, such as pip.conf or a folder of wheels, where the public index cannot be reached.
+the root sees too, such as pip.conf or a folder of wheels, where the public index cannot be reached. Share no file that
+a package of Debian writes: apt fails. Own authorities lie in /usr/local/share/ca-certificates. Port 8765 must be free.
 """
 
 from __future__ import annotations
