@@ -40,6 +40,12 @@ MOST_RACES = 20
 """Times a change is made again because another one came in between; more than that is no accident."""
 
 
+Kinds = Mapping[int, str]
+"""What changes of a segment, by its index: names as `EventData` lists them, with commas. A segment may be absent."""
+
+NO_KINDS: Kinds = {}
+
+
 @dataclass(frozen=True, slots=True)
 class JobUpdate:
     """What a PATCH says of a job; None leaves as it is. deadline_ms, not_before_ms: 0 removes it."""
@@ -90,11 +96,13 @@ class JobControl:
         job_id: JobId,
         edits: Mapping[int, SegmentEdit],
         recast: Callable[[NarrationSpec], NarrationSpec] | None = None,
+        kinds: Kinds = NO_KINDS,
     ) -> Transitioned:
         """Put each segment's edit over its earlier changes. What this changes is generated again: all, or none.
 
-        edits: by the index of the segment. recast: what they need of the job's cast. Raises `SegmentBusy` while a
-        worker speaks one of them, `SegmentNotFound`, `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
+        edits: by the index of the segment. recast: what they need of the job's cast. kinds: what the events say. Raises
+        `SegmentBusy` while a worker speaks one of them, `SegmentNotFound`, `TooManyTakes`, `StateConflict`,
+        `QuotaExceeded`, `BacklogFull`.
         """
 
         def attempt() -> Reply | None:
@@ -105,7 +113,7 @@ class JobControl:
             if not changed:
                 return None
             recast_text = encode_spec(recast(spec)) if recast else spec_text
-            return self._change_segments(tenant, job_id, changed, (spec_text, recast_text), None)
+            return self._change_segments(tenant, job_id, changed, (spec_text, recast_text), kinds, None)
 
         return self._settled(tenant, job_id, attempt, "edited")
 
@@ -123,21 +131,24 @@ class JobControl:
             known = self._edit_texts(job_id, [index])[index]
             # A seed that was given for the take before would only give the same again.
             wanted = encode_edit(replace(decode_edit(known), seed=seed, drawn=True))
-            specs = (spec_text, spec_text)
-            return self._change_segments(tenant, job_id, {index: (known, wanted)}, specs, idempotency)
+            specs, kinds = (spec_text, spec_text), {index: "again"}
+            return self._change_segments(tenant, job_id, {index: (known, wanted)}, specs, kinds, idempotency)
 
         return self._settled(tenant, job_id, attempt, "spoken again")
 
-    def select_takes(self, tenant: TenantId, job_id: JobId, takes: Mapping[int, int]) -> Transitioned:
+    def select_takes(
+        self, tenant: TenantId, job_id: JobId, takes: Mapping[int, int], kinds: Kinds = NO_KINDS
+    ) -> Transitioned:
         """Put takes that were made before in place: all, or none. Nothing is spoken. Raises as `edit` does.
 
-        takes: the number of the take by the index of the segment.
+        takes: the number of the take by the index of the segment. kinds: as of `edit`.
         """
         self._narration(tenant, job_id, "changed")
 
         def attempt() -> Reply:
-            items = [str(index) for index in takes]
-            return self._call("select_takes", tenant, job_id, items=items, takes=[*takes.values()], **self._bounds)
+            named: Arguments = {"items": [str(index) for index in takes], "takes": [*takes.values()]}
+            changed = [kinds.get(index, "") for index in takes]
+            return self._call("select_takes", tenant, job_id, changed=changed, **named, **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "changed")
 
@@ -196,6 +207,7 @@ class JobControl:
         job_id: JobId,
         edits: Mapping[int, tuple[str, str]],
         specs: tuple[str, str],
+        kinds: Kinds,
         idempotency: IdempotencyKey | None,
     ) -> Reply:
         """edits, specs: as they were seen, and from now on."""
@@ -206,6 +218,7 @@ class JobControl:
             items=[str(index) for index in edits],
             seen_edits=[seen for seen, _ in edits.values()],
             edits=[wanted for _, wanted in edits.values()],
+            changed=[kinds.get(index, "") for index in edits],
             seen_spec=specs[0],
             spec=specs[1],
             most_takes=MAX_TAKES,

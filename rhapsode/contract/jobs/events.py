@@ -32,7 +32,12 @@ class EventLinks(Answer):
 
 
 class EventData(Answer):
-    """`detail` holds what only this type of event says."""
+    """`detail` holds what only this type of event says.
+
+    `changed`: what an edit of a segment changed. One or more of `text`, `pronunciation`, `voice`, `speaker`,
+    `language`, `instructions` and `seed`, with commas; or `deleted`, `brought_back`, or `again` for another take.
+    Events of earlier versions lack it.
+    """
 
     job: EventJob
     detail: dict[str, str | int | float | None]
