@@ -42,8 +42,12 @@ MOST_RACES = 20
 
 Kinds = Mapping[int, str]
 """What changes of a segment, by its index: names as `EventData` lists them, with commas. A segment may be absent."""
-
 NO_KINDS: Kinds = {}
+
+_REFUSALS = {
+    "begun": StartPassed, "late": StartTooLate, "leased": SegmentBusy, "unknown": SegmentNotFound,
+    "incomplete": SegmentsMissing, "mismatch": IdempotencyMismatch,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,24 +253,12 @@ class JobControl:
                 raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
                 raise StateConflict(reply.text("state"), action)
-            case "begun":
-                raise StartPassed
-            case "late":
-                raise StartTooLate
-            case "leased":
-                raise SegmentBusy
-            case "unknown":
-                raise SegmentNotFound
             case "full":
                 raise TooManyTakes(MAX_TAKES)
-            case "incomplete":
-                raise SegmentsMissing
-            case "mismatch":
-                raise IdempotencyMismatch
             case "refused":
                 raise reply.refusal()
             case status:
-                raise RuntimeError(f"a function answered {status!r}")
+                raise _REFUSALS.get(status, RuntimeError(f"a function answered {status!r}"))
 
     def _narration(self, tenant: TenantId, job_id: JobId, action: str) -> tuple[str, NarrationSpec]:
         text = self._spec(tenant, job_id)

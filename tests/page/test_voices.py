@@ -114,7 +114,7 @@ def test_a_voice_of_many_is_found_by_sex_and_accent(
     kokoro: Stack, open_page: OpenPage, open_at: OpenPage, shoot: Shoot
 ) -> None:
     page = open_at(kokoro.url)
-    voice, search = page.get_by_label("Voice", exact=True), page.get_by_label("Search voices")
+    voice, search = page.get_by_label("Voice", exact=True), page.get_by_label("Search by name")
     expect(page.get_by_role("status").filter(has_text="28 of 28")).to_be_visible()
     first = voice.input_value()
 
@@ -141,4 +141,4 @@ def test_a_voice_of_many_is_found_by_sex_and_accent(
     # Of a few voices, a menu is enough.
     page = open_page()
     expect(page.get_by_label("Voice", exact=True)).to_contain_text("ada")
-    expect(page.get_by_label("Search voices")).to_be_hidden()
+    expect(page.get_by_label("Search by name")).to_be_hidden()

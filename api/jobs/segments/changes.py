@@ -113,14 +113,10 @@ def _kind(viewer: SegmentViewer, index: int, edit: SegmentEdit, *, gives_voice: 
     before, after = viewer.edited(index), viewer.edited(index, edit.over(viewer.states.edit(index)))
     if not (before.written and after.written):
         return "brought_back" if after.written else "deleted"
-    changed = {
-        "text": before.written != after.written,
-        "voice" if gives_voice else "speaker": before.speaker != after.speaker,
-        "language": before.language != after.language,
-        "instructions": before.instructions != after.instructions,
-        "seed": edit.seed is not None,
-    }
-    return ",".join(name for name, is_changed in changed.items() if is_changed) or "again"
+    names = {"written": "text", "speaker": "voice" if gives_voice else "speaker"}
+    fields = ("written", "speaker", "language", "instructions")
+    changed = [names.get(each, each) for each in fields if getattr(before, each) != getattr(after, each)]
+    return ",".join(changed) or "again"
 
 
 def _respellings(viewer: SegmentViewer, indexes: Sequence[int], rules: Sequence[Rule]) -> dict[int, SegmentEdit]:

@@ -34,9 +34,8 @@ class EventLinks(Answer):
 class EventData(Answer):
     """`detail` holds what only this type of event says.
 
-    `changed`: what an edit of a segment changed. One or more of `text`, `pronunciation`, `voice`, `speaker`,
-    `language`, `instructions` and `seed`, with commas; or `deleted`, `brought_back`, or `again` for another take.
-    Events of earlier versions lack it.
+    `changed`: what an edit changed: `text`, `pronunciation`, `voice`, `speaker`, `language`, `instructions`, joined by
+    commas; or `deleted`, `brought_back`, or `again` for another take. Events of earlier versions lack it.
     """
 
     job: EventJob

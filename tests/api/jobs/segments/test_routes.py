@@ -604,7 +604,8 @@ def test_the_events_of_a_job_say_what_an_edit_changed(api: ServedApi) -> None:
     patch(1, text="What now?", voice="bob")
     patch(1, speaker="Anna")
     api.http.patch(job["links"]["segments"], json={"segments": ["1", "2"], "voice": "Alice"}).raise_for_status()
-    speak(api), speak(api)
+    speak(api)
+    speak(api)
     patch(2, text="All is fine.")
     words = [{"grapheme": "fine", "alias": "fyne"}]
     api.http.patch(job["links"]["segments"], json={"segments": ["2"], "pronunciations": words}).raise_for_status()

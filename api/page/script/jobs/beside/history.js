@@ -48,6 +48,7 @@ const SIMPLE = {
 };
 
 const CHANGES = { deleted: "deleted", brought_back: "brought back", again: "asked for again" };
+const REASONS = { edit: "something was changed", take: "another take was chosen", retry: "tried again", assemble: "for other files" };
 const PARTS = { instructions: "speaking style" };
 
 /** The words for one event, none if it has no line; and for several, if they share one. */
@@ -76,7 +77,7 @@ function wordsOf(type, detail) {
     case "job.artifact.created":
       return [`${detail.name} made`];
     case "job.reopened":
-      return [`Reopened: ${detail.reason}`];
+      return [`Reopened: ${REASONS[detail.reason] ?? detail.reason}`];
     case "job.failed":
       return [`Failed: ${detail.detail ?? detail.code ?? ""}`];
     default:

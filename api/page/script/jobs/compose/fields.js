@@ -88,11 +88,11 @@ function hasWords(voice, wanted) {
 export function voiceField() {
   const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
   // Without an id: a draft does not keep it.
-  const search = h("input", { type: "search", "aria-label": "Search voices", placeholder: "Search: British woman", on: { input: draw, change: draw, keydown } });
+  const search = h("input", { type: "search", "aria-label": "Search by name, sex or accent", placeholder: "Search: British woman", on: { input: draw, change: draw, keydown } });
   const number = h("span", { class: "hint", role: "status" });
-  const searching = h("div", { class: "row", hidden: true }, search, number);
+  const searching = h("div", { class: "voice-search", hidden: true }, search, number);
   const element = field("Voice", select);
-  element.append(searching);
+  select.before(searching);
   let known = [];
   let names = [];
 
