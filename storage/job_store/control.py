@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-import redis
-
 from rhapsode.contract.jobs.states import Priority
-from storage.database.functions import Arguments, Clock, Functions, Reply, Value
-from storage.database.keys import RedisKeys
+from storage.database.functions import Arguments, Reply, Value
 from storage.errors import (
     IdempotencyMismatch,
     JobGone,
@@ -27,10 +24,10 @@ from storage.errors import (
     TooManyTakes,
 )
 from storage.ids import JobId, TenantId
-from storage.job_store.calls import Transitioned, key_arguments, raise_missing_job, transitioned
+from storage.job_store.calls import JobCalls, Transitioned, key_arguments, transitioned
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_record, decode_spec, encode_metadata, encode_spec
-from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
+from storage.jobs.submissions import IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.narration.spec import NarrationSpec
 from storage.segments.edits import MAX_TAKES, UNEDITED, SegmentEdit, decode_edit, encode_edit
@@ -46,8 +43,7 @@ NO_KINDS: Kinds = {}
 
 _REFUSALS = {
     "begun": StartPassed, "late": StartTooLate, "leased": SegmentBusy, "unknown": SegmentNotFound,
-    "incomplete": SegmentsMissing, "mismatch": IdempotencyMismatch,
-}  # fmt: skip
+    "incomplete": SegmentsMissing, "mismatch": IdempotencyMismatch}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +57,8 @@ class JobUpdate:
     not_before_ms: int | None = None
 
 
-class JobControl:
-    """Safe to share between threads, as the client is. Arguments as of `JobStore`."""
-
-    def __init__(
-        self,
-        redis: redis.Redis,
-        key_prefix: str = "rhapsode",
-        limits: AdmissionLimits = AdmissionLimits(),  # noqa: B008 - frozen
-        window: int = 32,
-        clock: Clock | None = None,
-    ) -> None:
-        self._redis = redis
-        self._keys = RedisKeys(key_prefix)
-        self._limits = limits.by_name
-        self._window = window
-        self._functions = Functions(redis, key_prefix, clock)
+class JobControl(JobCalls):
+    """Safe to share between threads, as the client is."""
 
     def retry(
         self, tenant: TenantId, job_id: JobId, change: Callable[[JobSpec], JobSpec] | None = None
@@ -104,9 +86,8 @@ class JobControl:
     ) -> Transitioned:
         """Put each segment's edit over its earlier changes. What this changes is generated again: all, or none.
 
-        edits: by the index of the segment. recast: what they need of the job's cast. kinds: what the events say. Raises
-        `SegmentBusy` while a worker speaks one of them, `SegmentNotFound`, `TooManyTakes`, `StateConflict`,
-        `QuotaExceeded`, `BacklogFull`.
+        edits: by index. recast: what they need of the job's cast. kinds: what the events say. Raises `SegmentBusy` if
+        a worker speaks one, `SegmentNotFound`, `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
         """
 
         def attempt() -> Reply | None:
@@ -185,10 +166,8 @@ class JobControl:
 
         def attempt() -> Reply:
             seen, spec = self._narration(tenant, job_id, "assembled")
-            wanted = encode_spec(change(spec))
-            key = key_arguments(idempotency)
-            more: Arguments = {"seen_spec": seen, "spec": wanted}
-            return self._call("reassemble", tenant, job_id, **more, **key, **self._bounds)
+            more: Arguments = {"seen_spec": seen, "spec": encode_spec(change(spec))}
+            return self._call("reassemble", tenant, job_id, **more, **key_arguments(idempotency), **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "assembled")
 
@@ -248,7 +227,7 @@ class JobControl:
             case "ok":
                 return
             case "missing":
-                raise_missing_job(self._redis, self._keys, tenant, job_id)
+                self._raise_missing(tenant, job_id)
             case "gone":
                 raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
@@ -270,16 +249,15 @@ class JobControl:
         return text, spec
 
     def _spec(self, tenant: TenantId, job_id: JobId) -> str:
-        row = cast("list[str | None]", self._redis.hmget(self._keys.of("job", job_id), ["tenant", "spec"]))
-        owner, spec = row
+        owner, spec = cast("list[str | None]", self._redis.hmget(self._keys.of("job", job_id), ["tenant", "spec"]))
         if owner != tenant or spec is None:
-            raise_missing_job(self._redis, self._keys, tenant, job_id)
+            self._raise_missing(tenant, job_id)
         return spec
 
     def _record_fields(self, tenant: TenantId, job_id: JobId) -> dict[str, str]:
         fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
         if fields.get("tenant") != tenant:
-            raise_missing_job(self._redis, self._keys, tenant, job_id)
+            self._raise_missing(tenant, job_id)
         return fields
 
     def _edit_texts(self, job_id: JobId, indexes: Iterable[int]) -> dict[int, str]:
@@ -289,7 +267,7 @@ class JobControl:
 
     @property
     def _bounds(self) -> Arguments:
-        return {"limits": self._limits, "window": self._window}
+        return {"limits": self._limits and self._limits.by_name, "window": self._window}
 
     def _call(self, function: str, tenant: TenantId, job_id: JobId, /, **arguments: Value | None) -> Reply:
         return self._functions.call(function, job=job_id, tenant=tenant, **arguments)

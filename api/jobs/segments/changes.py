@@ -83,15 +83,14 @@ def select_takes(
     services: ApiServices, tenant: TenantId, viewer: SegmentViewer, takes: Mapping[int, int]
 ) -> Transitioned:
     """takes: the number of the take by the index of its segment. Raises a `StorageError`."""
-    job = viewer.record.id
     kinds = {
         index: "brought_back"
         for index, number in takes.items()
         if not viewer.edited(index).written
-        for take in services.jobs.segments.takes(job, index)
+        for take in services.jobs.segments.takes(viewer.record.id, index)
         if take.number == number and viewer.edited(index, take.edit).written
     }
-    return services.jobs.control.select_takes(tenant, job, takes, kinds)
+    return services.jobs.control.select_takes(tenant, viewer.record.id, takes, kinds)
 
 
 def change_sentence(
@@ -114,9 +113,8 @@ def _kind(viewer: SegmentViewer, index: int, edit: SegmentEdit, *, gives_voice: 
     if not (before.written and after.written):
         return "brought_back" if after.written else "deleted"
     names = {"written": "text", "speaker": "voice" if gives_voice else "speaker"}
-    fields = ("written", "speaker", "language", "instructions")
-    changed = [names.get(each, each) for each in fields if getattr(before, each) != getattr(after, each)]
-    return ",".join(changed) or "again"
+    names |= {each: each for each in ("language", "instructions")}
+    return ",".join(name for each, name in names.items() if getattr(before, each) != getattr(after, each)) or "again"
 
 
 def _respellings(viewer: SegmentViewer, indexes: Sequence[int], rules: Sequence[Rule]) -> dict[int, SegmentEdit]:
@@ -154,8 +152,8 @@ def _refuse_long(text: str, place: str, card: ModelCard) -> None:
     """A plan cuts what is too long for the model; this text is one segment and stays one."""
     chars = speech_units(" ".join(text.split()))
     if chars > card.max_text_chars:
-        detail = f"{card.name} speaks at most {card.max_text_chars} characters in a segment, not {chars}"
-        raise invalid_field(place, "too_long", detail)
+        most = f"{card.name} speaks at most {card.max_text_chars} characters in a segment"
+        raise invalid_field(place, "too_long", f"{most}, not {chars}")
 
 
 def _speaker(name: str | None, spec: NarrationSpec) -> str | None:

@@ -41,9 +41,10 @@ def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links:
     spec = narration_of(record)
     has_words = any(each.changes_words for each in states.edits.values())
     wanted = len(spec.request.pronunciation_dictionaries) if has_words else 0
-    names = [keys.job_dictionary(tenant, job_id, number) for number in range(wanted)]
     try:
-        dictionaries = tuple(services.artifacts.get(name) for name in names)
+        dictionaries = tuple(
+            services.artifacts.get(keys.job_dictionary(tenant, job_id, each)) for each in range(wanted)
+        )
     except ArtifactMissing:
         dictionaries = ()  # The texts can still be read. A worker says what it lacks.
     return SegmentViewer(record, spec, plan_of(services, record).segments, states, links, dictionaries)
