@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-import redis
-
 from rhapsode.contract.jobs.states import Priority
-from storage.database.functions import Arguments, Clock, Functions, Reply, Value
-from storage.database.keys import RedisKeys
+from storage.database.functions import Arguments, Reply, Value
 from storage.errors import (
     IdempotencyMismatch,
     JobGone,
@@ -27,10 +24,10 @@ from storage.errors import (
     TooManyTakes,
 )
 from storage.ids import JobId, TenantId
-from storage.job_store.calls import Transitioned, key_arguments, raise_missing_job, transitioned
+from storage.job_store.calls import JobCalls, Transitioned, key_arguments, transitioned
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_record, decode_spec, encode_metadata, encode_spec
-from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
+from storage.jobs.submissions import IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.narration.spec import NarrationSpec
 from storage.segments.edits import MAX_TAKES, UNEDITED, SegmentEdit, decode_edit, encode_edit
@@ -38,6 +35,15 @@ from storage.segments.results import SegmentReport, encode_report
 
 MOST_RACES = 20
 """Times a change is made again because another one came in between; more than that is no accident."""
+
+
+Kinds = Mapping[int, str]
+"""What changes of a segment, by its index: names as `EventData` lists them, with commas. A segment may be absent."""
+NO_KINDS: Kinds = {}
+
+_REFUSALS = {
+    "begun": StartPassed, "late": StartTooLate, "leased": SegmentBusy, "unknown": SegmentNotFound,
+    "incomplete": SegmentsMissing, "mismatch": IdempotencyMismatch}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +57,8 @@ class JobUpdate:
     not_before_ms: int | None = None
 
 
-class JobControl:
-    """Safe to share between threads, as the client is. Arguments as of `JobStore`."""
-
-    def __init__(
-        self,
-        redis: redis.Redis,
-        key_prefix: str = "rhapsode",
-        limits: AdmissionLimits = AdmissionLimits(),  # noqa: B008 - frozen
-        window: int = 32,
-        clock: Clock | None = None,
-    ) -> None:
-        self._redis = redis
-        self._keys = RedisKeys(key_prefix)
-        self._limits = limits.by_name
-        self._window = window
-        self._functions = Functions(redis, key_prefix, clock)
+class JobControl(JobCalls):
+    """Safe to share between threads, as the client is."""
 
     def retry(
         self, tenant: TenantId, job_id: JobId, change: Callable[[JobSpec], JobSpec] | None = None
@@ -90,11 +82,12 @@ class JobControl:
         job_id: JobId,
         edits: Mapping[int, SegmentEdit],
         recast: Callable[[NarrationSpec], NarrationSpec] | None = None,
+        kinds: Kinds = NO_KINDS,
     ) -> Transitioned:
         """Put each segment's edit over its earlier changes. What this changes is generated again: all, or none.
 
-        edits: by the index of the segment. recast: what they need of the job's cast. Raises `SegmentBusy` while a
-        worker speaks one of them, `SegmentNotFound`, `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
+        edits: by index. recast: what they need of the job's cast. kinds: what the events say. Raises `SegmentBusy` if
+        a worker speaks one, `SegmentNotFound`, `TooManyTakes`, `StateConflict`, `QuotaExceeded`, `BacklogFull`.
         """
 
         def attempt() -> Reply | None:
@@ -105,7 +98,7 @@ class JobControl:
             if not changed:
                 return None
             recast_text = encode_spec(recast(spec)) if recast else spec_text
-            return self._change_segments(tenant, job_id, changed, (spec_text, recast_text), None)
+            return self._change_segments(tenant, job_id, changed, (spec_text, recast_text), kinds, None)
 
         return self._settled(tenant, job_id, attempt, "edited")
 
@@ -123,21 +116,24 @@ class JobControl:
             known = self._edit_texts(job_id, [index])[index]
             # A seed that was given for the take before would only give the same again.
             wanted = encode_edit(replace(decode_edit(known), seed=seed, drawn=True))
-            specs = (spec_text, spec_text)
-            return self._change_segments(tenant, job_id, {index: (known, wanted)}, specs, idempotency)
+            specs, kinds = (spec_text, spec_text), {index: "again"}
+            return self._change_segments(tenant, job_id, {index: (known, wanted)}, specs, kinds, idempotency)
 
         return self._settled(tenant, job_id, attempt, "spoken again")
 
-    def select_takes(self, tenant: TenantId, job_id: JobId, takes: Mapping[int, int]) -> Transitioned:
+    def select_takes(
+        self, tenant: TenantId, job_id: JobId, takes: Mapping[int, int], kinds: Kinds = NO_KINDS
+    ) -> Transitioned:
         """Put takes that were made before in place: all, or none. Nothing is spoken. Raises as `edit` does.
 
-        takes: the number of the take by the index of the segment.
+        takes: the number of the take by the index of the segment. kinds: as of `edit`.
         """
         self._narration(tenant, job_id, "changed")
 
         def attempt() -> Reply:
-            items = [str(index) for index in takes]
-            return self._call("select_takes", tenant, job_id, items=items, takes=[*takes.values()], **self._bounds)
+            named: Arguments = {"items": [str(index) for index in takes], "takes": [*takes.values()]}
+            changed = [kinds.get(index, "") for index in takes]
+            return self._call("select_takes", tenant, job_id, changed=changed, **named, **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "changed")
 
@@ -170,10 +166,8 @@ class JobControl:
 
         def attempt() -> Reply:
             seen, spec = self._narration(tenant, job_id, "assembled")
-            wanted = encode_spec(change(spec))
-            key = key_arguments(idempotency)
-            more: Arguments = {"seen_spec": seen, "spec": wanted}
-            return self._call("reassemble", tenant, job_id, **more, **key, **self._bounds)
+            more: Arguments = {"seen_spec": seen, "spec": encode_spec(change(spec))}
+            return self._call("reassemble", tenant, job_id, **more, **key_arguments(idempotency), **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "assembled")
 
@@ -196,6 +190,7 @@ class JobControl:
         job_id: JobId,
         edits: Mapping[int, tuple[str, str]],
         specs: tuple[str, str],
+        kinds: Kinds,
         idempotency: IdempotencyKey | None,
     ) -> Reply:
         """edits, specs: as they were seen, and from now on."""
@@ -206,6 +201,7 @@ class JobControl:
             items=[str(index) for index in edits],
             seen_edits=[seen for seen, _ in edits.values()],
             edits=[wanted for _, wanted in edits.values()],
+            changed=[kinds.get(index, "") for index in edits],
             seen_spec=specs[0],
             spec=specs[1],
             most_takes=MAX_TAKES,
@@ -231,29 +227,17 @@ class JobControl:
             case "ok":
                 return
             case "missing":
-                raise_missing_job(self._redis, self._keys, tenant, job_id)
+                self._raise_missing(tenant, job_id)
             case "gone":
                 raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
                 raise StateConflict(reply.text("state"), action)
-            case "begun":
-                raise StartPassed
-            case "late":
-                raise StartTooLate
-            case "leased":
-                raise SegmentBusy
-            case "unknown":
-                raise SegmentNotFound
             case "full":
                 raise TooManyTakes(MAX_TAKES)
-            case "incomplete":
-                raise SegmentsMissing
-            case "mismatch":
-                raise IdempotencyMismatch
             case "refused":
                 raise reply.refusal()
             case status:
-                raise RuntimeError(f"a function answered {status!r}")
+                raise _REFUSALS.get(status, RuntimeError(f"a function answered {status!r}"))
 
     def _narration(self, tenant: TenantId, job_id: JobId, action: str) -> tuple[str, NarrationSpec]:
         text = self._spec(tenant, job_id)
@@ -265,16 +249,15 @@ class JobControl:
         return text, spec
 
     def _spec(self, tenant: TenantId, job_id: JobId) -> str:
-        row = cast("list[str | None]", self._redis.hmget(self._keys.of("job", job_id), ["tenant", "spec"]))
-        owner, spec = row
+        owner, spec = cast("list[str | None]", self._redis.hmget(self._keys.of("job", job_id), ["tenant", "spec"]))
         if owner != tenant or spec is None:
-            raise_missing_job(self._redis, self._keys, tenant, job_id)
+            self._raise_missing(tenant, job_id)
         return spec
 
     def _record_fields(self, tenant: TenantId, job_id: JobId) -> dict[str, str]:
         fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
         if fields.get("tenant") != tenant:
-            raise_missing_job(self._redis, self._keys, tenant, job_id)
+            self._raise_missing(tenant, job_id)
         return fields
 
     def _edit_texts(self, job_id: JobId, indexes: Iterable[int]) -> dict[int, str]:
@@ -284,7 +267,7 @@ class JobControl:
 
     @property
     def _bounds(self) -> Arguments:
-        return {"limits": self._limits, "window": self._window}
+        return {"limits": self._limits and self._limits.by_name, "window": self._window}
 
     def _call(self, function: str, tenant: TenantId, job_id: JobId, /, **arguments: Value | None) -> Reply:
         return self._functions.call(function, job=job_id, tenant=tenant, **arguments)

@@ -21,6 +21,7 @@ from tests.api.harness import SMALL, ServedApi, serve
 from tests.environment import without_settings
 from tests.page.texts import hummed
 from tests.page.visits import Visit
+from tests.rhapsode.conftest import clean_environment
 from tests.settings import api_settings_of
 from tests.tools.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.tools.wanted import without
@@ -56,6 +57,16 @@ def stack(browser_path: Path, run_dir: Path) -> Iterator[Stack]:
     mine = without_settings(os.environ)
     fake = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4", "RHAPSODE_FAKE_STEP_S": STEP_S}
     with Stack(StackOptions(run_dir / "page"), mine | fake, lambda event: None) as stack:
+        stack.wait_ready()
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def kokoro(browser_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack whose engine knows which words it guesses. Asks for the browser first."""
+    environment = clean_environment(RHAPSODE_ENGINE="native")
+    del environment["RHAPSODE_CHECKPOINT"]
+    with Stack(StackOptions(tmp_path_factory.mktemp("kokoro")), environment, lambda _: None) as stack:
         stack.wait_ready()
         yield stack
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from rhapsode import Job, Rhapsode
 from rhapsode.client.request_options import LoudnessFields
@@ -132,6 +132,12 @@ def test_the_code_of_a_cast_has_its_voices_respellings_and_files(
     client.segments.edit_all(job, [last], voice="tom")
     client.wait(job)
     client.segments.edit_all(job, [last], pronunciations={"ferry": "fairy"})
+    client.wait(job)
+    # Words that only some passages say so stay respelt in the text.
+    first, second, *_ = client.segments.list(job)
+    client.segments.edit_all(job, [first], pronunciations={"I": "eye"})
+    client.wait(job)
+    client.segments.edit(job, second, text='"I have it," said Josk.')
     job = client.wait(job)
     page = open_page(f"jobs/{job.id}")
     expect(page.locator(".segment").last).to_be_visible()
@@ -147,6 +153,15 @@ def test_the_code_of_a_cast_has_its_voices_respellings_and_files(
     ours = [*client.segments.list(job)]
     assert len({each.voice for each in ours}) == 2
     assert ours[-1].text == "The fairy left at six."
+    for name in ("curl", "Python"):
+        assert "The ferry left at six." in code(page, name)
+        assert "fairy left" not in code(page, name)
+        assert "eye have a coat" in code(page, name)
+    expect(page.get_by_role("dialog")).to_contain_text("A dictionary says how words are said.")
+    (reference,) = narration(client, by_curl.id).pronunciation_dictionaries
+    identity, _, version = reference.partition("@")
+    dictionary = client.dictionaries.export(identity, int(version)).decode()
+    assert re.findall(r"<grapheme>(.*?)</grapheme>\s*<alias>(.*?)</alias>", dictionary) == [("ferry", "fairy")]
     for other in (by_curl, by_python):
         theirs = [*client.segments.list(other)]
         for name in ("text", "voice", "pause_after_s"):
@@ -250,10 +265,50 @@ def test_its_history_names_the_passages_that_were_changed(open_page: OpenPage, c
     page.get_by_role("button", name="History").click()
 
     rows = page.get_by_role("dialog", name="History").locator("tbody tr")
-    expect(rows.filter(has_text="2 passages changed or asked for again: 2, 3")).to_have_count(1)
+    expect(rows.filter(has_text="2 passages with another voice: 2, 3")).to_have_count(1)
     expect(rows.filter(has_text="Passage 1 left out")).to_have_count(1)
+    expect(rows.filter(has_text="Passage 1 deleted: take 2")).to_have_count(1)
     expect(rows.filter(has_text="2 passages spoken and checked")).to_have_count(1)
     shoot(page, "history")
+
+
+def test_its_history_says_what_each_edit_changed(open_page: OpenPage, client: Rhapsode) -> None:
+    given: Any = {"segments": [{"text": text, "speaker": "Anna"} for text in ("The ferry is late.", "We wait.")]}
+    job = client.wait(client.submit_job(given, voice="ada", speakers={"Anna": "ada", "Tom": "tom"}))
+    changes: list[Any] = [{"text": "The ferry is here.", "voice": "tom"}, {"speaker": "Tom"}, {"text": ""}]
+    for each in changes:
+        client.segments.edit(job, 0, **each)
+        client.wait(job)
+    client.segments.select(job, 0, 3)
+    client.segments.edit_all(job, [1], pronunciations={"wait": "weight"})
+    client.wait(job)
+    client.segments.regenerate(job, 1)
+    client.wait(job)
+    page = open_page(f"jobs/{job.id}")
+    page.get_by_role("button", name="History").click()
+
+    rows = page.get_by_role("dialog", name="History").locator("tbody tr")
+    expect(rows.filter(has_text=re.compile(r"take \d"))).to_have_text(
+        [
+            re.compile("Passage 2 asked for again: take 3"),
+            re.compile("Passage 2 with another pronunciation: take 2"),
+            re.compile("Passage 1 brought back: take 3"),
+            re.compile("Passage 1 deleted: take 4"),
+            re.compile("Passage 1 with another speaker: take 3"),
+            re.compile("Passage 1 with another text and voice: take 2"),
+        ]
+    )
+    # An earlier version told less.
+    page.keyboard.press("Escape")
+
+    def as_told_before(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=re.sub(r'"changed": ?"', '"later": "', answer.text()))
+
+    page.route("**/events", as_told_before)
+    page.get_by_role("button", name="History").click()
+    expect(rows.filter(has_text="changed or asked for again")).to_have_count(5)
+    expect(rows.filter(has_text="with another take chosen")).to_have_count(1)
 
 
 def test_narrations_are_found_by_their_words_and_several_deleted_at_once(

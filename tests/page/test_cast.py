@@ -176,6 +176,51 @@ def test_a_name_is_typed_for_a_line_and_another_is_changed(open_page: OpenPage, 
     expect(person(studio, "The postman")).to_have_count(0)
 
 
+THOUGHTS = """"Has the post come?" asked Mr. Harding.
+
+*I shall never finish this hive,* thought Mr. Harding.
+
+"It has," said Eleanor.
+"""
+
+
+def test_characters_speak_their_own_thoughts_if_a_person_wants_it(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    page = open_page()
+    file: FilePayload = {"name": "bees.md", "mimeType": "text/markdown", "buffer": THOUGHTS.encode()}
+    page.set_input_files("#document", file)
+    page.get_by_role("button", name="Find who speaks").click()
+    studio = page.get_by_role("region", name="Who speaks")
+    own = studio.get_by_label("Characters speak their own thoughts: 1 line in italics")
+    expect(own).not_to_be_checked()
+    expect(studio.get_by_role("status")).to_contain_text("2 lines of 2 characters.")
+    expect(line(studio, "never finish")).to_have_count(0)
+
+    own.check()
+    expect(studio.get_by_role("status")).to_contain_text("3 lines of 2 characters.")
+    choose(line(studio, "never finish").get_by_role("combobox"), "Mr. Harding")
+    choose(studio.get_by_label("Voice of Narrator"), "ada")
+    choose(studio.get_by_label("Voice of Mr. Harding"), "tom")
+    shoot(page, "thoughts")
+    # The choice is kept while the text is looked at again.
+    studio.get_by_role("button", name="Back to the text").click()
+    page.get_by_role("button", name="Find who speaks").click()
+    expect(own).to_be_checked()
+    studio.get_by_role("button", name="Narrate with this cast").click()
+
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
+    job = client.job(page.url.rpartition("/")[2])
+    thought = next(each for each in client.segments.list(job) if "never finish" in each.text)
+    assert (thought.speaker, thought.voice) == ("Mr. Harding", "tom")
+
+
+def test_a_text_without_thoughts_asks_nothing_of_them(open_page: OpenPage) -> None:
+    studio = find(open_page(), STORY)
+
+    expect(studio.get_by_role("checkbox")).to_have_count(0)
+
+
 def test_a_guess_is_marked_right(open_page: OpenPage) -> None:
     page = open_page()
     studio = find(page, STORY)
@@ -229,7 +274,7 @@ def test_a_characters_voice_is_changed_in_the_narration_and_it_keeps_its_name(
     scope = note.get_by_label("Voice of")
     scope.select_option(label=f"all that Eleanor says: {sum(each.speaker == 'Eleanor' for each in before)}")
     choose(note.get_by_label("Voice", exact=True), "tom")
-    note.get_by_role("button", name=re.compile("^Speak .* so$")).click()
+    note.get_by_role("button", name=re.compile("this voice")).click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(re.compile("^tom · Eleanor"))
     expect(scope.locator("option:checked")).to_contain_text("all that Eleanor says")

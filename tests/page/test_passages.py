@@ -268,7 +268,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     expect(page.get_by_role("heading", name=re.compile("^(Progress|Files|Names and speakers|Text)$"))).to_have_count(4)
     note.get_by_label("Voice of").select_option(label="all that ANNA says: 2")
     choose_voice(note, "tom")
-    note.get_by_role("button", name="Speak 2 passages so").click()
+    note.get_by_role("button", name="Speak 2 passages with this voice").click()
     undo = note.get_by_role("button", name="Undo the change of 2 passages", exact=True)
     expect(undo).to_be_visible()
     expect(note.locator(".inspector-facts")).to_contain_text("tom")
@@ -280,6 +280,106 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == ["ada", "tom", "ada"]
     assert asked == ["PATCH", "PATCH"]
+
+
+def test_another_of_the_cast_speaks_a_passage_after_the_narration(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    script = "ANNA: The ferry is late.\n\nTOM: It always is.\n\nANNA: Then we wait at the pier."
+    job = client.wait(client.submit_job(script, speakers={"ANNA": "ada", "TOM": "tom"}))
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    who = note.get_by_label("Spoken by")
+    speak = note.get_by_role("button", name=re.compile("speaks it already|^Speak it as"))
+    expect(who.locator("option")).to_have_text(["the narrator", "ANNA", "TOM"])
+    expect(who.locator("option:checked")).to_have_text("ANNA")
+    expect(speak).to_have_text("ANNA speaks it already")
+    expect(speak).to_be_disabled()
+
+    who.select_option(label="TOM")
+    speak.click()
+    expect(note.locator(".inspector-facts")).to_contain_text("tom · TOM")
+    expect(speak).to_have_text("TOM speaks it already")
+    expect(page.locator(".manuscript .speaker").last).to_have_text("TOM")
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    client.wait(job)
+    assert [(each.speaker, each.voice, each.takes) for each in client.segments.list(job)] == [
+        ("ANNA", "ada", 1),
+        ("TOM", "tom", 1),
+        ("TOM", "tom", 2),
+    ]
+    shoot(page, "spoken-by")
+    expect(page.locator(".job-head .state")).to_have_text("Done")
+    page.get_by_role("button", name="As code").click()
+    code = page.get_by_role("dialog").locator("pre").first.inner_text()
+    assert re.findall(r'"speaker": "(\w+)"', code) == ["ANNA", "TOM", "TOM"]
+    page.keyboard.press("Escape")
+
+    note = inspect(page, 2)
+    who.select_option(label="the narrator")
+    expect(speak).to_have_text("Speak it as the narrator")
+    speak.click()
+    expect(speak).to_have_text("The narrator speaks it already")
+    client.wait(job)
+    assert [each.speaker for each in client.segments.list(job)] == ["ANNA", "TOM", ""]
+
+
+def test_a_speaker_with_another_voice_keeps_it_for_a_further_passage(open_page: OpenPage, client: Rhapsode) -> None:
+    given: Any = {"segments": [{"text": text, "speaker": name} for text, name in (
+        ("The ferry is late.", "Anna"), ("It always is.", "Tom"), ("Then we wait.", "Anna"))]}  # fmt: skip
+    job = client.wait(client.submit_job(given, voice="tom", speakers={"Anna": "ada", "Tom": "tom"}))
+    client.segments.edit_all(job, [0, 2], voice="tom")
+    client.wait(job)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 1)
+
+    note.get_by_label("Spoken by").select_option(label="Anna")
+    note.get_by_role("button", name="Speak it as Anna").click()
+
+    expect(note.locator(".inspector-facts")).to_contain_text("tom · Anna")
+    client.wait(job)
+    assert [each.speaker for each in client.segments.list(job)] == ["Anna (tom)"] * 3
+
+
+def test_a_narration_without_a_cast_asks_for_no_speaker(open_page: OpenPage, client: Rhapsode) -> None:
+    page = open_page(f"jobs/{done(client).id}")
+
+    note = inspect(page, 1)
+
+    expect(note.get_by_label("Voice of")).to_be_visible()
+    expect(note.get_by_label("Spoken by")).to_be_hidden()
+
+
+def test_a_change_that_was_undone_is_made_again(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    undo, redo = (note.get_by_role("button", name=f"{verb} the change of passage 3") for verb in ("Undo", "Redo"))
+    write(page, 2, 1, "This one goes again.")
+    field(page).press("Enter")
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    expect(redo).to_be_hidden()
+    undo.click()
+    expect(undo).to_be_hidden()
+
+    page.reload()
+    note = inspect(page, 2)
+    redo.click()
+    expect(page.locator("#announcements")).to_have_text("The change of passage 3 is made again")
+    expect(redo).to_be_hidden()
+    assert sentences(client, job, 2) == [was[0], "This one goes again."]
+    undo.click()
+    expect(redo).to_be_visible()
+    page.keyboard.press("Control+Shift+z")
+    expect(undo).to_be_visible()
+    assert sentences(client, job, 2) == [was[0], "This one goes again."]
+    # After a new change, nothing is left to make again.
+    undo.click()
+    expect(redo).to_be_visible()
+    note.get_by_role("button", name="Speak it again").click()
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(3)
+    expect(redo).to_be_hidden()
 
 
 def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPage, client: Rhapsode) -> None:
@@ -451,7 +551,7 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     other = {"ada": "tom", "tom": "ada"}[was]
 
     choose_voice(note, other)
-    note.get_by_role("button", name="Speak 1 passage so").click()
+    note.get_by_role("button", name="Speak 1 passage with this voice").click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
     client.wait(job)
@@ -461,7 +561,7 @@ def test_a_paragraph_gets_another_voice_from_a_menu(open_page: OpenPage, client:
     expect(voice.locator("option").first).to_contain_text(other)
     scope.select_option(label="all that the narrator says: 5")
     expect(voice.locator("option").first).to_contain_text(was)
-    note.get_by_role("button", name="Speak 1 passage so").click()
+    note.get_by_role("button", name="Speak 1 passage with this voice").click()
     expect(note.locator(".inspector-facts")).to_contain_text(was)
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == [was] * 5
@@ -478,20 +578,21 @@ def test_an_arrow_key_chooses_a_voice_and_speaks_nothing(open_page: OpenPage, cl
     page.on("request", lambda request: sent.append(request.method) if request.method != "GET" else None)
     note = inspect(page, 1)
     voice, scope = note.get_by_label("Voice", exact=True), note.get_by_label("Voice of")
-    speak = note.get_by_role("button", name=re.compile("^Speak .* so$"))
+    speak = note.get_by_role("button", name=re.compile("this voice"))
 
     expect(voice.locator("option:checked")).to_have_text("tom")
     expect(speak).to_be_disabled()
+    expect(speak).to_have_text("This passage has this voice already")
     scope.focus()
     scope.press("End")
     expect(scope.locator("option:checked")).to_have_text("all that Oswin says: 3")
     expect(voice.locator("option:checked")).to_have_text("ada")
-    expect(speak).to_have_text("Speak 1 passage so")
+    expect(speak).to_have_text("Speak 1 passage with this voice")
     voice.focus()
     expect(voice.locator("option", has_text="tom")).to_have_count(1)
     voice.press("t")
     expect(voice.locator("option:checked")).to_have_text("tom")
-    expect(speak).to_have_text("Speak 2 passages so")
+    expect(speak).to_have_text("Speak 2 passages with this voice")
     voice.press("ArrowUp")
     shoot(page, "voice-of-a-speaker")
     assert sent == []

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from rhapsode import Job, Rhapsode
-from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import faults
 from tests.page.test_cast import LOOKS
 from tests.page.test_passages import Shoot, inspect, sentences
 from tests.page.texts import SENTENCES, story
-from tests.rhapsode.conftest import clean_environment
 
 
 def voyage(client: Rhapsode) -> Job:
@@ -140,16 +136,6 @@ def test_a_respelling_is_forgotten_in_another_passage(open_page: OpenPage, clien
 SAGA = "Vashkiri rowed.\n\nHere stood Vashkiri and Tholmar.\n\nThen Alice took Vashkiri's oar."
 
 
-@pytest.fixture(scope="module")
-def kokoro(browser_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack whose engine knows which words it guesses. Asks for the browser first."""
-    environment = clean_environment(RHAPSODE_ENGINE="native")
-    del environment["RHAPSODE_CHECKPOINT"]
-    with Stack(StackOptions(tmp_path_factory.mktemp("kokoro")), environment, lambda _: None) as stack:
-        stack.wait_ready()
-        yield stack
-
-
 def test_guessed_words_are_listed_heard_and_said_so_everywhere(kokoro: Stack, open_at: OpenPage, shoot: Shoot) -> None:
     with Rhapsode(kokoro.url) as client:
         job = client.wait(client.submit_job(SAGA))
@@ -211,13 +197,13 @@ def test_a_passage_alone_gets_another_voice(open_page: OpenPage, client: Rhapsod
     menu = note.get_by_label("Voice", exact=True)
     menu.focus()
     menu.select_option(label=other)
-    note.get_by_role("button", name="Speak 1 passage so").click()
+    note.get_by_role("button", name="Speak 1 passage with this voice").click()
 
     expect(note.locator(".inspector-facts")).to_contain_text(other)
     # The narrator's passages share a paragraph with this one.
     note.get_by_label("Voice of").select_option(index=1)
     expect(menu.locator("option:checked")).to_have_text("Several voices")
-    expect(note.get_by_role("button", name="Speak 0 passages so")).to_be_disabled()
+    expect(note.get_by_role("button", name="Choose a voice for these passages")).to_be_disabled()
     expect(note.get_by_role("button", name="Hear the voice")).to_be_disabled()
     assert [each.index for each in client.segments.list(job) if each.voice == other] == [1]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from rhapsode import Rhapsode
+from rhapsode.stack.stack import Stack
 from tests.page.conftest import AddVoice, OpenPage
 from tests.page.texts import hummed
 
@@ -107,3 +108,37 @@ def test_a_name_that_is_taken_is_said_beside_the_form(open_page: OpenPage, add_v
     expect(page.locator(".voice-form .notice")).to_contain_text("Taken")
     # What was filled in is still there.
     expect(page.get_by_label("Name")).to_have_value("Taken")
+
+
+def test_a_voice_of_many_is_found_by_sex_and_accent(
+    kokoro: Stack, open_page: OpenPage, open_at: OpenPage, shoot: Shoot
+) -> None:
+    page = open_at(kokoro.url)
+    voice, search = page.get_by_label("Voice", exact=True), page.get_by_label("Search by name")
+    expect(page.get_by_role("status").filter(has_text="28 of 28")).to_be_visible()
+    first = voice.input_value()
+
+    search.fill("British fem")
+    expect(page.get_by_role("status").filter(has_text="4 of 28")).to_be_visible()
+    # The chosen one stays until another is chosen.
+    expect(voice).to_have_value(first)
+    expect(voice.locator("option", has_text="British woman")).to_have_count(4)
+    expect(voice.locator("option")).to_have_count(5)
+    search.press("Enter")
+    expect(voice).to_be_focused()
+    voice.select_option("bf_emma")
+    shoot(page, "voice-search")
+    search.fill("no such voice")
+    expect(voice.locator("option")).to_have_count(1)
+    search.fill("")
+    expect(voice.locator("option")).to_have_count(28)
+    expect(voice).to_have_value("bf_emma")
+    page.get_by_label("Text", exact=True).fill("The ferry is late.")
+    page.get_by_role("button", name="Narrate", exact=True).click()
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
+    with Rhapsode(kokoro.url) as client:
+        assert [each.voice for each in client.segments.list(next(iter(client.jobs())))] == ["bf_emma"]
+    # Of a few voices, a menu is enough.
+    page = open_page()
+    expect(page.get_by_label("Voice", exact=True)).to_contain_text("ada")
+    expect(page.get_by_label("Search by name")).to_be_hidden()

@@ -17,7 +17,7 @@ from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.following import SegmentFollower
 from api.jobs.segments.heard import PlayedSegment
-from api.jobs.segments.planned_job import planned_segments
+from api.jobs.segments.planned_job import plan_of
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from rhapsode.contract.jobs.states import JobState
@@ -70,7 +70,7 @@ async def _hearing(
         raise problem("state_conflict", f"the job is {record.state} and no segment of it was finished")
     if not record.state.is_terminal:
         # Read again from memory when the stream begins.
-        await run_sync(planned_segments, services, record)
+        await run_sync(plan_of, services, record)
         return Hearing(record, form, pacing)
     return await run_sync(_ended, services, record, form, pacing)
 
@@ -78,7 +78,7 @@ async def _hearing(
 def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, pacing: Pacing) -> Hearing:
     """What is known of the end: a WAV of known length says so."""
     there = {result.index: result for result in services.jobs.store.segment_results(record.tenant, record.id)}
-    segments = planned_segments(services, record)
+    segments = plan_of(services, record).segments
     missing = [planned.index for planned in segments if planned.index not in there]
     first = min(there.values(), key=lambda result: result.index)
     # A store that does not answer is said now: once the stream has begun, it is waited for.

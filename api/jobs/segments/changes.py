@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from api.http.problems.problem import invalid_field, problem, unsupported_language, voice_not_found
@@ -48,7 +48,8 @@ def change_segment(
     if change.text is not None:
         _check_said(viewer, index, edit, card)
     recast = None if member is None else _recasting(member)
-    return services.jobs.control.edit(tenant, viewer.record.id, {index: edit}, recast)
+    kinds = {index: _kind(viewer, index, edit, gives_voice=member is not None)}
+    return services.jobs.control.edit(tenant, viewer.record.id, {index: edit}, recast, kinds)
 
 
 def change_segments(
@@ -59,7 +60,7 @@ def change_segments(
         raise SegmentNotFound
     if change.takes is not None:
         takes = dict(zip(indexes, change.takes, strict=True))
-        return services.jobs.control.select_takes(tenant, viewer.record.id, takes)
+        return select_takes(services, tenant, viewer, takes)
     card = _card(services, viewer.spec)
     if change.pronunciations is not None:
         respelt = _respellings(viewer, indexes, change.pronunciations)
@@ -67,14 +68,29 @@ def change_segments(
             _check_said(viewer, index, edit, card, "/pronunciations")
         if not respelt:
             raise invalid_field("/pronunciations", "not_found", "none of these segments has one of the words")
-        return services.jobs.control.edit(tenant, viewer.record.id, respelt)
+        kinds = dict.fromkeys(respelt, "pronunciation")
+        return services.jobs.control.edit(tenant, viewer.record.id, respelt, kinds=kinds)
     speakers = {index: viewer.edited(index).speaker for index in indexes}
     members = {
         now: _cast_member(services, tenant, change.voice, now, viewer.spec, card) for now in set(speakers.values())
     }
     edits = {index: SegmentEdit(speaker=member.name) for index, now in speakers.items() if (member := members[now])}
     recast = _recasting(*filter(None, members.values()))
-    return services.jobs.control.edit(tenant, viewer.record.id, edits, recast)
+    return services.jobs.control.edit(tenant, viewer.record.id, edits, recast, dict.fromkeys(edits, "voice"))
+
+
+def select_takes(
+    services: ApiServices, tenant: TenantId, viewer: SegmentViewer, takes: Mapping[int, int]
+) -> Transitioned:
+    """takes: the number of the take by the index of its segment. Raises a `StorageError`."""
+    kinds = {
+        index: "brought_back"
+        for index, number in takes.items()
+        if not viewer.edited(index).written
+        for take in services.jobs.segments.takes(viewer.record.id, index)
+        if take.number == number and viewer.edited(index, take.edit).written
+    }
+    return services.jobs.control.select_takes(tenant, viewer.record.id, takes, kinds)
 
 
 def change_sentence(
@@ -87,7 +103,18 @@ def change_sentence(
         raise problem("not_found", f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
     edit = SegmentEdit(sentences=((number, change.text),))
     _check_said(viewer, index, edit, _card(services, viewer.spec))
-    return services.jobs.control.edit(tenant, viewer.record.id, {index: edit})
+    kinds = {index: _kind(viewer, index, edit)}
+    return services.jobs.control.edit(tenant, viewer.record.id, {index: edit}, kinds=kinds)
+
+
+def _kind(viewer: SegmentViewer, index: int, edit: SegmentEdit, *, gives_voice: bool = False) -> str:
+    """What the edit changes of the segment, as `EventData` names it. gives_voice: a voice, not another speaker."""
+    before, after = viewer.edited(index), viewer.edited(index, edit.over(viewer.states.edit(index)))
+    if not (before.written and after.written):
+        return "brought_back" if after.written else "deleted"
+    names = {"written": "text", "speaker": "voice" if gives_voice else "speaker"}
+    names |= {each: each for each in ("language", "instructions")}
+    return ",".join(name for each, name in names.items() if getattr(before, each) != getattr(after, each)) or "again"
 
 
 def _respellings(viewer: SegmentViewer, indexes: Sequence[int], rules: Sequence[Rule]) -> dict[int, SegmentEdit]:
@@ -125,8 +152,8 @@ def _refuse_long(text: str, place: str, card: ModelCard) -> None:
     """A plan cuts what is too long for the model; this text is one segment and stays one."""
     chars = speech_units(" ".join(text.split()))
     if chars > card.max_text_chars:
-        detail = f"{card.name} speaks at most {card.max_text_chars} characters in a segment, not {chars}"
-        raise invalid_field(place, "too_long", detail)
+        most = f"{card.name} speaks at most {card.max_text_chars} characters in a segment"
+        raise invalid_field(place, "too_long", f"{most}, not {chars}")
 
 
 def _speaker(name: str | None, spec: NarrationSpec) -> str | None:

@@ -11,7 +11,7 @@ from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.segments.view import SegmentViewer
 from api.services.container import ApiServices
-from reading.plan.plan import Chapter, Plan, PlanFormatError, PlanSegment
+from reading.plan.plan import Plan, PlanFormatError
 from storage.errors import ArtifactMissing, SegmentNotFound
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobRecord
@@ -39,15 +39,15 @@ def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links:
     states = services.jobs.segments.states(job_id)
     record = services.jobs.store.get(tenant, job_id)
     spec = narration_of(record)
-    wanted = (
-        spec.request.pronunciation_dictionaries if any(each.changes_words for each in states.edits.values()) else ()
-    )
-    names = [keys.job_dictionary(tenant, job_id, number) for number, _ in enumerate(wanted)]
+    has_words = any(each.changes_words for each in states.edits.values())
+    wanted = len(spec.request.pronunciation_dictionaries) if has_words else 0
     try:
-        dictionaries = tuple(services.artifacts.get(name) for name in names)
+        dictionaries = tuple(
+            services.artifacts.get(keys.job_dictionary(tenant, job_id, each)) for each in range(wanted)
+        )
     except ArtifactMissing:
         dictionaries = ()  # The texts can still be read. A worker says what it lacks.
-    return SegmentViewer(record, spec, planned_segments(services, record), states, links, dictionaries)
+    return SegmentViewer(record, spec, plan_of(services, record).segments, states, links, dictionaries)
 
 
 def read_segment(
@@ -66,23 +66,10 @@ def narration_of(record: JobRecord) -> NarrationSpec:
     return record.spec
 
 
-def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlanSegment, ...]:
-    """None before the job is planned. Raises a `Problem` if the store has lost or damaged the plan, or a
-    `StorageError`.
-    """
-    plan = _plan(services, record)
-    return plan.segments if plan else ()
-
-
-def planned_chapters(services: ApiServices, record: JobRecord) -> tuple[Chapter, ...]:
-    """As `planned_segments`."""
-    plan = _plan(services, record)
-    return plan.chapters if plan else ()
-
-
-def _plan(services: ApiServices, record: JobRecord) -> Plan | None:
+def plan_of(services: ApiServices, record: JobRecord) -> Plan:
+    """Empty before the job is planned. Raises a `Problem` for a lost or damaged plan, or a `StorageError`."""
     if not record.is_planned:
-        return None
+        return Plan(())
     try:
         return services.jobs.plans.of(record)
     except (ArtifactMissing, PlanFormatError) as error:

@@ -19,7 +19,7 @@ from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.http.problems.problem import HttpProblem, invalid_field, problem, segment_damaged
 from api.jobs.answers.segment_ids import segment_id, segment_index, sentence_place
-from api.jobs.segments.changes import change_segment, change_segments, change_sentence
+from api.jobs.segments.changes import change_segment, change_segments, change_sentence, select_takes
 from api.jobs.segments.planned_job import SegmentIndex, read_segment, read_segments
 from api.jobs.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
@@ -200,7 +200,8 @@ def select_take(
 
     Repeating it is no error. A job that has not succeeded is only assembled once it is retried.
     """
-    services.tickets.send(services.jobs.control.select_takes(tenant, job_id, {index: take}).tickets)
+    viewer = read_segment(services, tenant, job_id, index, links)
+    services.tickets.send(select_takes(services, tenant, viewer, {index: take}).tickets)
     return measured_segment(services, read_segment(services, tenant, job_id, index, links), index)
 
 

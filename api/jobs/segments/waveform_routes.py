@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.dependencies import KnownJobId, Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
 from api.jobs.answers.segment_ids import segment_id
-from api.jobs.segments.planned_job import planned_chapters, read_segments
+from api.jobs.segments.planned_job import plan_of, read_segments
 from api.services.container import ApiServices
 from reading.plan.plan import Chapter
 from rhapsode.contract.waveforms import SegmentPeaks, Waveform, WaveformChapter
@@ -51,7 +51,7 @@ def get_waveform(
     done = [result for index, result in sorted(viewer.states.results.items()) if index >= first]
     page, has_more = done[: parameters.limit], len(done) > parameters.limit
     return Waveform(
-        chapters=_chapters(planned_chapters(services, viewer.record)),
+        chapters=_chapters(plan_of(services, viewer.record).chapters),
         data=tuple(_peaks(services, viewer.record, result) for result in page),
         next_cursor=encode_cursor(f"peaks {page[-1].index}") if has_more else None,
         has_more=has_more,

@@ -9,7 +9,7 @@ const KEYS = [
   ["← → ↑ ↓", "in a text: previous or next passage"],
   ["Enter, Space", "in a text: details of the passage, to play it or speak it again"],
   ["Enter, Esc", "while a sentence is changed: has it spoken so, leaves it as it was"],
-  ["Ctrl or ⌘ and Z", "takes the last change of a passage back"],
+  ["Ctrl or ⌘ and Z", "takes the last change of a passage back; with Shift: makes it again"],
   ["Space", "elsewhere: play or pause, like the media keys"],
   ["← →", "on the player's time line: 5 seconds back or forward"],
   ["Page ↑, Page ↓", "on the time line: previous or next passage"],

@@ -32,7 +32,11 @@ class EventLinks(Answer):
 
 
 class EventData(Answer):
-    """`detail` holds what only this type of event says."""
+    """`detail` holds what only this type of event says.
+
+    `changed`: what an edit changed: `text`, `pronunciation`, `voice`, `speaker`, `language`, `instructions`, joined by
+    commas; or `deleted`, `brought_back`, or `again` for another take. Events of earlier versions lack it.
+    """
 
     job: EventJob
     detail: dict[str, str | int | float | None]

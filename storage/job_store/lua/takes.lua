@@ -1,7 +1,7 @@
 -- Segments are generated again, or use others of their takes: all that a call names, or none.
 
 -- call: job, tenant, items; seen_edits (one of each item) and seen_spec (that the caller saw), edits and spec (from now
---       on), most_takes, limits, window (the smallest); of an idempotency key, if there is one, its sha256 (key),
+--       on), changed (of each item, what its event says; absent in calls of earlier versions), most_takes, limits, window (the smallest); of an idempotency key, if there is one, its sha256 (key),
 --       fingerprint and key_ttl_s
 -- -> ok + record; conflict + state; changed; leased; unknown; full; mismatch; refused + see `refuse`;
 --    gone; missing
@@ -42,7 +42,7 @@ register('edit_segments', function(call)
     end
     set_or_clear(K.edits .. id, item, call.edits[i])
     redis.call('HDEL', K.tries .. id, item)
-    event(job, 'job.segment.edited', {segment = tonumber(item), take = number})
+    event(job, 'job.segment.edited', {segment = tonumber(item), take = number, changed = changed_of(call, i)})
   end
   if has_succeeded then
     reopen_job(job, items, 'edit', call.window)
@@ -56,7 +56,7 @@ register('edit_segments', function(call)
   return answer_record(job.id)
 end)
 
--- call: job, tenant, items, takes (the number of each item's), limits, window (the smallest)
+-- call: job, tenant, items, takes (the number of each item's), changed (as of `edit_segments`), limits, window (the smallest)
 -- -> ok + record; conflict + state; leased; unknown; refused + see `refuse`; gone; missing
 -- Nothing is spoken: the takes are in place at once, with the edits they were made from, and the job is assembled again.
 -- A job that ended without success is not reopened for it.
@@ -75,7 +75,7 @@ register('select_takes', function(call)
       local line = redis.call('HGET', K.takes .. id, filed(item, number))
       if not line then return answer('unknown') end
       others[#others + 1] = {item = item, number = number, current = current, highest = highest, was_done = was_done,
-        line = line}
+        line = line, changed = changed_of(call, i)}
     end
   end
   if #others == 0 then return answer_record(job.id) end

@@ -147,7 +147,7 @@ export function jobView(id, list) {
   function open({ request }) {
     const { signal } = abort;
     const editor = { open: (index) => paper.edit(index, 0), keep: (text) => paper.field.keep(text), leave: () => paper.field.leave(-1) };
-    const note = inspector(id, segments, { model: request.model, hasVoices: !["text", "document"].includes(request.input.type), editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
+    const note = inspector(id, segments, { model: request.model, speakers: request.speakers, hasVoices: !["text", "document"].includes(request.input.type), editor, onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
     const choose = (index) => {
       paper.setChosen(index);
       paper.putBehind(index, note.element);
@@ -164,7 +164,7 @@ export function jobView(id, list) {
     const peaks = new Peaks(id, segments, signal);
     const wave = waveform(segments, peaks, { onSeek: listenFrom, onPoint: (index) => paper.setPointed(index), signal });
     const rail = chapterRail(segments, peaks, { startOf: wave.startOf, onChoose: openChapter, signal });
-    addEventListener("keydown", (event) => isUndo(event) && note.undo(), { signal });
+    addEventListener("keydown", (event) => isUndo(event) && (event.shiftKey ? note.redo() : note.undo()), { signal });
     note.element.addEventListener("closed", ({ detail }) => {
       paper.setChosen(null);
       paper.focus(detail);
@@ -289,7 +289,7 @@ export function jobView(id, list) {
   };
 }
 
-/** Ctrl or ⌘ and Z, except where it takes back what is being written. */
-function isUndo({ key, target, ctrlKey, metaKey, shiftKey }) {
-  return key === "z" && (ctrlKey || metaKey) && !shiftKey && !target.closest?.("input, textarea, select, [contenteditable], dialog");
+/** Ctrl or ⌘ and Z, also with Shift, except where it takes back what is being written. */
+function isUndo({ key, target, ctrlKey, metaKey }) {
+  return key.toLowerCase() === "z" && (ctrlKey || metaKey) && !target.closest?.("input, textarea, select, [contenteditable], dialog");
 }

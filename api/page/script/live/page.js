@@ -1,14 +1,13 @@
 // Live speech: plays a text while it is made or written.
 
-import { getJson, pages } from "../api.js";
+import { getJson } from "../api.js";
 import { alerts, announce, button, h, replace, setHidden, setText } from "../dom.js";
-import { languageField, showProblem, voiceField } from "../jobs/compose/fields.js";
+import { languageField, readVoices, showProblem, voiceField } from "../jobs/compose/fields.js";
 import { repeat } from "../repeating.js";
 import { clock, count } from "../wording.js";
 import { LivePlayer } from "./player.js";
 import { OpenText, wholeText } from "./sources.js";
 
-const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
 const LOOK_MS = 80;
@@ -55,21 +54,14 @@ export function openLive(main) {
     const models = (await getJson("v1/models", { signal })).data.filter((model) => model.available);
     language.show(models);
     setHidden(instructing, !models.some((model) => model.accepts_instructions));
-    const voices = [];
-    for await (const page of pages("v1/voices", { limit: 100 }, { signal })) {
-      voices.push(...page);
-      if (voices.length >= MOST_VOICES) break;
-    }
-    voice.show(voices);
+    voice.show(await readVoices(signal));
     isServed = models.length > 0;
   }
-
 
   function showPace() {
     setText(speedShown, `${Number(speed.value).toFixed(2)} ×`);
     speed.setAttribute("aria-valuetext", speedShown.textContent);
   }
-
 
   function options() {
     const said = { voice: voice.value() ?? undefined, language: language.value() };

@@ -17,6 +17,12 @@ local function file_take(job, item, number)
   set_or_clear(K.edits .. job.id, filed(item, number), edit_of(job, item))
 end
 
+-- What the call changes of its item: names with commas. nil if the call does not say it.
+local function changed_of(call, place)
+  local changed = call.changed and call.changed[place]
+  return changed ~= '' and changed or nil
+end
+
 local function is_done(job, item)
   local line = redis.call('HGET', K.results .. job.id, item)
   return line and string.sub(line, 1, 1) == 'D'
@@ -60,19 +66,19 @@ local function count_reopened(job, count)
   save(job, {out_ms = job.out_ms - count * job.cost_ms})
 end
 
--- A result that was there before, as take `number`, is in place.
-local function put_result(job, item, line, number)
+-- A result that was there before, as take `number`, is in place. `changed`: as of `changed_of`.
+local function put_result(job, item, line, number, changed)
   redis.call('HSET', K.results .. job.id, item, line)
   local result = read_result(line)
   count_result(job, result, 1)
   if result.is_flagged then
     warn(job, {code = 'segment_quality', detail = 'the selected take did not pass', segment = tonumber(item)})
   end
-  event(job, 'job.segment.selected', {segment = tonumber(item), take = number})
+  event(job, 'job.segment.selected', {segment = tonumber(item), take = number, changed = changed})
 end
 
 -- Puts a take in place with its edit. other: item, number; what the item has now: current, highest, was_done; and the
--- line of the take's result.
+-- line of the take's result; and what is changed by it.
 local function select_take(job, other)
   local id, item, kept = job.id, other.item, filed(other.item, other.number)
   if other.was_done then
@@ -86,7 +92,7 @@ local function select_take(job, other)
   redis.call('HDEL', K.takes .. id, kept)
   set_or_clear(K.edits .. id, item, redis.call('HGET', K.edits .. id, kept))
   redis.call('HDEL', K.edits .. id, kept)
-  put_result(job, item, other.line, other.number)
+  put_result(job, item, other.line, other.number, other.changed)
   if not other.was_done and not is_terminal(job) then count_reopened(job, -1) end
 end
 

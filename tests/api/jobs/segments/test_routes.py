@@ -22,6 +22,7 @@ from storage.segments.file import SegmentHeader, StoredSegment, encode_segment
 from storage.segments.results import SegmentReport
 from storage.segments.tried import RejectedTake, Rejection, StoredAttempt
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, job_id
+from tests.storage.job_store.event_log import EventLog
 from tests.threads import join_in_time
 
 TEXTS = ("Good morning.", "How are you?", "Fine.")
@@ -586,3 +587,33 @@ def test_a_character_keeps_its_name_with_another_voice(api: ServedApi) -> None:
 
     back = api.http.patch(at(job, 0), json={"voice": "alice"}).json()
     assert (back["speaker"], back["voice"]) == ("Anna", "Alice")
+
+
+def test_the_events_of_a_job_say_what_an_edit_changed(api: ServedApi) -> None:
+    job = finished(api, speakers={"Anna": "Bob"})
+
+    def patch(index: int, **change: str) -> None:
+        api.http.patch(at(job, index), json=change).raise_for_status()
+        speak(api)
+
+    patch(0, text="")
+    api.http.patch(f"{job['links']['self']}/sentences/seg_000000.1", json={"text": "Here again."}).raise_for_status()
+    speak(api)
+    api.http.post(at(job, 0, "/takes/2/select")).raise_for_status()
+    api.http.patch(job["links"]["segments"], json={"segments": ["0"], "takes": [1]}).raise_for_status()
+    patch(1, text="What now?", voice="bob")
+    patch(1, speaker="Anna")
+    api.http.patch(job["links"]["segments"], json={"segments": ["1", "2"], "voice": "Alice"}).raise_for_status()
+    speak(api)
+    speak(api)
+    patch(2, text="All is fine.")
+    words = [{"grapheme": "fine", "alias": "fyne"}]
+    api.http.patch(job["links"]["segments"], json={"segments": ["2"], "pronunciations": words}).raise_for_status()
+    speak(api)
+    api.http.post(at(job, 2, "/regenerate")).raise_for_status()
+
+    told = [each.data for each in EventLog(api.redis).read(job_id(job)) if "take" in each.data]
+    assert [(each["segment"], each.get("changed")) for each in told if "audio_ms" not in each] == [
+        (0, "deleted"), (0, "brought_back"), (0, None), (0, "brought_back"), (1, "text,voice"), (1, "speaker"),
+        (1, "voice"), (2, "voice"), (2, "text"), (2, "pronunciation"), (2, "again"),
+    ]  # fmt: skip

@@ -3,10 +3,14 @@
 import { key } from "../../api.js";
 import { openDialog } from "../../dialog.js";
 import { announce, button, h } from "../../dom.js";
+import { finder } from "../inspector/spelling.js";
 import { FLAGS, LEVELLED, USUAL } from "./usual.js";
 
 const SERVER = new URL("../../../../../", import.meta.url).href.replace(/\/$/, "");
 const MOST_CHARS = 20_000;
+/** Stands for the reference of a dictionary that the code makes. */
+const WORDS = "$words";
+
 export function showCode(job, segments) {
   const order = orderOf(job, segments);
   openDialog("As code", h("div", { class: "stack code" },
@@ -26,7 +30,7 @@ function block(title, code) {
 /** The request without its default values. */
 export function orderOf({ request, metadata }, segments) {
   const isText = request.input.type === "text";
-  const items = segments.items.filter(Boolean);
+  const items = segments.items.filter((item) => item?.written);
   const text = isText ? textOf(items, request.pauses.paragraph_s) : "";
   const isWhole = isText && text !== "" && text.length <= MOST_CHARS;
   const isCast = isWhole && items.some(({ speaker, edited }) => speaker || edited);
@@ -36,9 +40,11 @@ export function orderOf({ request, metadata }, segments) {
   if (speakers.length) options.speakers = Object.fromEntries(speakers);
   options.output = outputOf(request.output);
   if (Object.keys(metadata).length) options.metadata = metadata;
+  const rules = isCast ? sharedRules(items) : [];
+  if (rules.length) options.pronunciation_dictionaries = [WORDS, ...(options.pronunciation_dictionaries ?? [])];
   const said = isWhole ? text : request.input.first_words || "Your text.";
-  return { text: said, input: isCast ? { segments: items.map((item) => passage(item, request)) } : { text: said }, options, isCast,
-    note: isCast ? `Each passage has its own voice and words.${items.at(-1).chapter ? " Its chapters are left out." : ""}`
+  return { text: said, input: isCast ? { segments: items.map((item) => passage(item, request, rules)) } : { text: said }, options, isCast, rules,
+    note: isCast ? `Each passage has its own voice and words.${items.at(-1).chapter ? " Its chapters are left out." : ""}${rules.length ? " A dictionary says how words are said." : ""}`
       : isWhole ? "" : "A sample text replaces yours, which this page does not have.",
     types: options.output.preset ? [] : [...new Set(request.output.formats.map(({ type }) => type))] };
 }
@@ -46,11 +52,21 @@ export function orderOf({ request, metadata }, segments) {
 /** A voice given to single passages is a speaker with the voice's name. */
 const isVoice = ({ speaker, voice }) => speaker === voice;
 
-/** As it is spoken now, with other words and another voice than at first. */
-function passage(item, request) {
-  const { written, text, edited, speaker, voice, pause_after_s } = item;
+const isSame = (rule) => (other) => JSON.stringify(other) === JSON.stringify(rule);
+
+/** How words are said, where all passages with the word say it so. */
+function sharedRules(items) {
+  const rules = items.flatMap(({ pronunciations }) => pronunciations);
+  return rules.filter((rule, place) => rules.findIndex(isSame(rule)) === place
+    && items.every(({ written, pronunciations }) => written.search(finder(rule.grapheme)) < 0 || pronunciations.some(isSame(rule))));
+}
+
+/** As it is spoken now, with other words and another voice than at first. Words that only some passages say so are respelt. */
+function passage(item, request, rules) {
+  const { written, text, pronunciations, speaker, voice, pause_after_s } = item;
+  const isWritten = pronunciations.every((rule) => rules.some(isSame(rule)));
   const own = Object.fromEntries(["language", "instructions"].filter((name) => item[name] !== request[name]).map((name) => [name, item[name]]));
-  return { text: edited ? text : written, ...(speaker && (isVoice(item) ? { voice } : { speaker })), ...own, pause_after_s };
+  return { text: isWritten ? written : text, ...(speaker && (isVoice(item) ? { voice } : { speaker })), ...own, pause_after_s };
 }
 
 function outputOf(output) {
@@ -74,19 +90,25 @@ function textOf(items, paragraphS) {
   return items.map((item, place) => item.written + (place + 1 === items.length ? "" : item.pause_after_s >= paragraphS ? "\n\n" : " ")).join("");
 }
 
-function curl({ input, options }) {
-  const body = JSON.stringify({ input, ...options }, null, 2).replaceAll("'", "'\\''");
+const NAME = "Words of a narration";
+
+function curl({ input, options, rules }) {
   const bearer = key.get() ? " \\\n  -H \"Authorization: Bearer $RHAPSODE_API_KEY\"" : "";
-  return `curl ${SERVER}/v1/jobs${bearer} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`;
+  const post = (path, body) => `curl ${SERVER}/v1/${path}${bearer} \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`;
+  // No text has these quotation marks: JSON escapes them.
+  const order = post("jobs", { input, ...options }).replace(/("pronunciation_dictionaries": \[\s*)"\$words"/, `$1"'"${WORDS}"'"`);
+  const make = post("pronunciation-dictionaries", { name: NAME, rules });
+  return rules.length ? `words=$(${make} | grep -o 'pd_[^"]*@1')\n${order}` : order;
 }
 
-function python({ input, options }) {
-  const given = Object.entries(options).map(([name, value]) => `        ${name}=${literal(value)},`).join("\n");
+function python({ input, options, rules }) {
+  const given = Object.entries(options).map(([name, value]) => `        ${name}=${name === "pronunciation_dictionaries" ? literal(value).replace(`"${WORDS}"`, "words.versions[0].reference") : literal(value)},`).join("\n");
+  const make = rules.length ? `    words = client.dictionaries.create(${literal(NAME)}, ${literal(rules)})\n` : "";
   const bearer = key.get() ? ', api_key=os.environ["RHAPSODE_API_KEY"]' : "";
   return `${bearer ? "import os\n\n" : ""}from rhapsode import Rhapsode
 
 with Rhapsode(${literal(SERVER)}${bearer}) as client:
-    job = client.submit_job(
+${make}    job = client.submit_job(
         ${literal(input.text ?? input)},
 ${given}
     )
@@ -114,7 +136,7 @@ function commandLine({ text, options, isCast, types: [type = "wav", ...others] }
   const left = [...(metadata ? ["metadata"] : []), ...(isCast ? ["the voices and edits of single passages"] : []), ...others.map((other) => `the ${other} file`)];
   for (const [path, value] of leaves({ ...rest, output })) {
     if (FLAGS[path] && value === false) flags.push([FLAGS[path].replace("--", "--no-")]);
-    else if (FLAGS[path]) flags.push(...[value].flat().map((each) => (each === true ? [FLAGS[path]] : [FLAGS[path], each])));
+    else if (FLAGS[path]) flags.push(...[value].flat().filter((each) => each !== WORDS).map((each) => (each === true ? [FLAGS[path]] : [FLAGS[path], each])));
     else if (FLAGS[`${path} ${value}`]) flags.push([FLAGS[`${path} ${value}`]]);
     else left.push(path);
   }

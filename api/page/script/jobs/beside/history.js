@@ -47,6 +47,10 @@ const SIMPLE = {
   "job.cancelled": "Cancelled", "job.expired": "Expired", "batch.completed": "The batch is complete",
 };
 
+const CHANGES = { deleted: "deleted", brought_back: "brought back", again: "asked for again" };
+const REASONS = { edit: "something was changed", take: "another take was chosen", retry: "tried again", assemble: "for other files" };
+const PARTS = { instructions: "speaking style" };
+
 /** The words for one event, none if it has no line; and for several, if they share one. */
 function wordsOf(type, detail) {
   const number = count(detail.segment + 1);
@@ -63,13 +67,17 @@ function wordsOf(type, detail) {
     case "job.segment.failed":
       return [`${passage} failed: ${detail.detail}`];
     case "job.segment.edited":
-      return [`${passage} changed or asked for again: take ${detail.take}`, "passages changed or asked for again"];
-    case "job.segment.selected":
-      return [`${passage}: take ${detail.take} chosen`, "passages with another take chosen"];
+    case "job.segment.selected": {
+      // Earlier servers did not say what was changed.
+      const isEdit = type === "job.segment.edited";
+      const change = detail.changed ? CHANGES[detail.changed] ?? `with another ${detail.changed.split(",").map((name) => PARTS[name] ?? name).join(" and ")}`
+        : isEdit ? "changed or asked for again" : "with another take chosen";
+      return [`${passage} ${change}: take ${detail.take}`, `passages ${change}`];
+    }
     case "job.artifact.created":
       return [`${detail.name} made`];
     case "job.reopened":
-      return [`Reopened: ${detail.reason}`];
+      return [`Reopened: ${REASONS[detail.reason] ?? detail.reason}`];
     case "job.failed":
       return [`Failed: ${detail.detail ?? detail.code ?? ""}`];
     default:

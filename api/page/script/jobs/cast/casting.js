@@ -17,11 +17,12 @@ export class Casting {
   #added = [];
   #merged = new Map();
   #checked = new Set();
+  /** Whether each character speaks their own thoughts, which stand in italics. Otherwise the narrator does. */
+  speaksThoughts = false;
 
   constructor({ cast }, narrator, decided) {
     this.narrator = narrator;
-    // Thoughts in italics are the narrator's here.
-    this.#lines = cast.lines.filter(({ thought }) => !thought);
+    this.#lines = cast.lines;
     this.#keys = keysOf(this.#lines);
     this.#people = [...cast.characters];
     this.#speakers = this.#lines.map((line) => line.speaker);
@@ -33,10 +34,11 @@ export class Casting {
   /** What a person decided, by line. A line of an earlier text counts if it is here as often. */
   decisions() {
     return { speakers: [...this.#checked].map((number) => [this.#keys[number], this.#speakers[number]]),
-      added: this.#added, merged: [...this.#merged], voices: [...this.#voices] };
+      added: this.#added, merged: [...this.#merged], voices: [...this.#voices], thoughts: this.speaksThoughts };
   }
 
-  #take({ speakers, added, merged, voices }) {
+  #take({ speakers, added, merged, voices, thoughts }) {
+    this.speaksThoughts = thoughts ?? false;
     for (const name of added) this.add(name);
     for (const [name, voice] of voices) if (this.#knows(name)) this.setVoice(name, voice);
     for (const [name, other] of merged) if (this.#knows(name) && this.#knows(other)) this.merge(name, other);
@@ -109,28 +111,37 @@ export class Casting {
       if (!this.#merged.has(name)) shown.set(name, { name, sex, voice: this.voiceOf(name), numLines: 0, first: [], merged: [] });
     }
     for (const name of this.#merged.keys()) shown.get(this.#kept(name)).merged.push(name);
-    this.#lines.forEach(({ text }, number) => {
+    for (const number of this.#numbers) {
       const speaker = shown.get(this.speakerOf(number));
-      if (!speaker) return;
+      if (!speaker) continue;
       speaker.numLines += 1;
-      if (speaker.first.length < MOST_FIRST) speaker.first.push(text);
-    });
+      if (speaker.first.length < MOST_FIRST) speaker.first.push(this.#lines[number].text);
+    }
     return [...shown.values()];
   }
 
   /** Numbers of lines in the order of the text, the guessed ones first. `name`: of their speaker; null for all. */
   linesOf(name = null) {
-    const numbers = [...this.#lines.keys()].filter((number) => name === null || this.speakerOf(number) === name);
+    const numbers = this.#numbers.filter((number) => name === null || this.speakerOf(number) === name);
     const isGuess = (number) => this.#lines[number].probability < SURE;
     return [...numbers.filter(isGuess), ...numbers.filter((number) => !isGuess(number))];
   }
 
   get numLines() {
-    return this.#lines.length;
+    return this.#numbers.length;
   }
 
   get numUncertain() {
-    return this.#lines.reduce((sum, _, number) => sum + this.isUncertain(number), 0);
+    return this.#numbers.filter((number) => this.isUncertain(number)).length;
+  }
+
+  get numThoughts() {
+    return this.#lines.filter(({ thought }) => thought).length;
+  }
+
+  /** Of the lines that have a speaker. */
+  get #numbers() {
+    return [...this.#lines.keys()].filter((number) => this.speaksThoughts || !this.#lines[number].thought);
   }
 
   /**
@@ -157,7 +168,7 @@ export class Casting {
       keys.set(name, key);
     }
     const lines = new Map(speakers.map(([key]) => [key, []]));
-    this.#lines.forEach(({ id }, number) => lines.get(keys.get(this.speakerOf(number)))?.push(id));
+    for (const number of this.#numbers) lines.get(keys.get(this.speakerOf(number)))?.push(this.#lines[number].id);
     return { voice: this.narrator, speakers: Object.fromEntries(speakers), lines: Object.fromEntries(lines) };
   }
 

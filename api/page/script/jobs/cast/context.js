@@ -1,5 +1,7 @@
 // The words around a line, from the plan's passages.
 
+import { lastStarted } from "../waveform/layout.js";
+
 const MOST_AROUND = 220;
 const MOST_SAID = 400;
 const CLOSING = /["”»“’']/;
@@ -7,7 +9,7 @@ const CLOSING = /["”»“’']/;
 /** `(line) => [before, said, after]`, with a beginning of long lines. */
 export function contextIn(segments) {
   return ({ start, end, text }) => {
-    const at = lastStarted(segments, start);
+    const at = lastStarted(start, segments.length, (index) => segments[index].start);
     const earlier = written(segments.slice(Math.max(0, at - 2), at));
     const whole = `${earlier}${written(segments.slice(at, at + 4))}`;
     const from = nearest(whole, text, earlier.length + start - segments[at].start);
@@ -20,17 +22,6 @@ export function contextIn(segments) {
       shortened(whole.slice(to, to + MOST_AROUND), /\s\S*$/, whole.length > to + MOST_AROUND),
     ];
   };
-}
-
-/** The place of the last passage that begins at or before a character. */
-function lastStarted(segments, start) {
-  let [low, high] = [0, segments.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (segments[middle].start <= start) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Where `part` stands in `whole`, of several places the one that is nearest to `wanted`; -1 for nowhere. */

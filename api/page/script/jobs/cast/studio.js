@@ -25,6 +25,11 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
   const tell = (problem) => showProblem(trouble, problem);
   const rows = personRows(casting, { voices: usable, language, onChange: showAll, onLines: showLinesOf, onTrouble: tell });
   const narration = h("ul", { class: "cast-rows", "aria-label": "Narrator" });
+  const own = h("input", { type: "checkbox", checked: casting.speaksThoughts, on: { change: () => {
+    casting.speaksThoughts = own.checked;
+    showAll();
+  } } });
+  const thoughts = casting.numThoughts ? h("label", { class: "check" }, own, `Characters speak their own thoughts: ${counted(casting.numThoughts, "line")} in italics`) : null;
   const people = pager("Characters", PEOPLE_SHOWN, rows.personRow);
   const filter = h("span", {});
   const linesHeading = h("h2", { tabindex: "-1" }, "Lines");
@@ -32,7 +37,7 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
   const narrate = button("Narrate with this cast", onNarrate, { kind: "primary large" });
   const element = h("section", { class: "cast", "aria-label": "Who speaks" },
     h("div", { class: "row between" }, heading, button("Back to the text", onBack, { iconName: "back", kind: "quiet" })),
-    summary, narration, h("h2", {}, "Characters"), people.element,
+    summary, narration, thoughts, h("h2", {}, "Characters"), people.element,
     h("div", { class: "row between" }, linesHeading, filter), lines.element,
     trouble, h("div", { class: "row end" }, narrate));
   let shown = "all";

@@ -1,15 +1,14 @@
 // A new narration: its text or file, its voice, and how it is delivered.
 
-import { getJson, pages, randomToken, sendJson } from "../../api.js";
+import { getJson, randomToken, sendJson } from "../../api.js";
 import { alerts, button, field, h, laterStyles, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { repeat } from "../../repeating.js";
 import { bytes, counted, span, titleOf } from "../../wording.js";
 import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { sampleButton, stopSample } from "../../voices/sample.js";
-import { chosen, forgetDraft, keepVoice, keptName, keptValue, languageField, priorityFields, putKept, readDraft, showProblem, voiceField, writeDraft } from "./fields.js";
+import { chosen, forgetDraft, keepVoice, keptName, keptValue, languageField, priorityFields, putKept, readDraft, readVoices, showProblem, voiceField, writeDraft } from "./fields.js";
 
-const MOST_VOICES = 300;
 const SERVED_S = 300;
 const ALONE_S = 3;
 const CHARS_PER_S = 14;
@@ -84,12 +83,7 @@ export function composer(onSubmitted) {
       language.show(served);
       delivery.show(abilities);
       setHidden(instructing, !served.some((model) => model.accepts_instructions));
-      const voices = [];
-      for await (const page of pages("v1/voices", { limit: 100 }, { signal })) {
-        voices.push(...page);
-        if (voices.length >= MOST_VOICES) break;
-      }
-      voice.show(voices);
+      voice.show(await readVoices(signal));
       await orders?.fill(signal, voice.builtIn());
       restore();
       isServed = served.length > 0;

@@ -1,6 +1,7 @@
 // The fields of a new narration, and what is kept of them until it is ordered.
 
-import { field, h, replace } from "../../dom.js";
+import { pages } from "../../api.js";
+import { field, h, replace, setHidden, setText } from "../../dom.js";
 import { capitalised, voiceLabel } from "../../wording.js";
 
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
@@ -63,11 +64,60 @@ export function putKept(input, value) {
 const isBox = ({ type }) => type === "checkbox" || type === "radio";
 
 const ANYBODY = "The model's default";
+const MOST_VOICES = 300;
+/** Up to this many voices, a menu is enough to find one. */
+const FEW_VOICES = 12;
+const ALSO = { woman: "female", man: "male" };
+
+/** The first voices that the server lists. */
+export async function readVoices(signal) {
+  const voices = [];
+  for await (const page of pages("v1/voices", { limit: 100 }, { signal })) {
+    voices.push(...page);
+    if (voices.length >= MOST_VOICES) break;
+  }
+  return voices;
+}
+
+/** Whether the voice has words that begin so, in its name, description or language. */
+function hasWords(voice, wanted) {
+  const words = `${voiceLabel(voice)} ${voice.language}`.toLowerCase().split(/[^\p{L}\p{N}]+/u).flatMap((word) => [word, ALSO[word] ?? word]);
+  return wanted.every((each) => words.some((word) => word.startsWith(each)));
+}
 
 export function voiceField() {
   const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
+  // Without an id: a draft does not keep it.
+  const search = h("input", { type: "search", "aria-label": "Search by name, sex or accent", placeholder: "Search: British woman", on: { input: draw, change: draw, keydown } });
+  const number = h("span", { class: "hint", role: "status" });
+  const searching = h("div", { class: "voice-search", hidden: true }, search, number);
+  const element = field("Voice", select);
+  select.before(searching);
   let known = [];
   let names = [];
+
+  const idOf = (voice) => voice.id ?? voice.name;
+
+  /** The voices that the search finds, and the chosen one. */
+  function draw() {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = known.filter((voice) => hasWords(voice, wanted));
+    const kept = select.value;
+    const groups = [["Yours", "own"], ["Built in", "built_in"]].map(([label, kind]) =>
+      [label, known.filter((voice) => voice.kind === kind && (found.includes(voice) || idOf(voice) === kept))]);
+    replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>
+      h("optgroup", { label }, members.map((voice) => h("option", { value: idOf(voice), disabled: !voice.models.length }, voiceLabel(voice))))));
+    if (!known.length) replace(select, h("option", { value: "" }, ANYBODY));
+    setHidden(searching, known.length <= FEW_VOICES);
+    setText(number, `${found.length} of ${known.length}`);
+    use(kept || localStorage.getItem(LAST_VOICE));
+  }
+
+  function keydown(event) {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    select.focus();
+  }
 
   /** This voice; without one that can be chosen, the first. */
   function use(wanted) {
@@ -76,7 +126,7 @@ export function voiceField() {
   }
 
   return {
-    element: field("Voice", select),
+    element,
     use,
     value: () => select.value || null,
     /** Names of the known built-in voices. */
@@ -85,12 +135,7 @@ export function voiceField() {
     show(voices) {
       known = voices;
       names = voices.filter((voice) => voice.kind === "built_in" && voice.models.length).map((voice) => voice.name);
-      const groups = [["Yours", voices.filter((voice) => voice.kind === "own")], ["Built in", voices.filter((voice) => voice.kind === "built_in")]];
-      const kept = select.value;
-      replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>
-        h("optgroup", { label }, members.map((voice) => h("option", { value: voice.id ?? voice.name, disabled: !voice.models.length }, voiceLabel(voice))))));
-      if (!voices.length) replace(select, h("option", { value: "" }, ANYBODY));
-      use(kept || localStorage.getItem(LAST_VOICE));
+      draw();
     },
   };
 }

@@ -8,12 +8,12 @@ import { findingWords } from "./findings.js";
 import { characterOf } from "./segments.js";
 import { attemptList, takeList } from "./takes.js";
 import { Undo } from "./undo.js";
-import { voiceFields } from "./voice_menu.js";
+import { speakerField, voiceFields } from "./voice_menu.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
-/** `hasVoices`: the text itself names voices, which need no character. `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
-export function inspector(jobId, segments, { model, hasVoices, editor, onChanged, onPlay }) {
+/** `speakers`: voices by names of the cast. `hasVoices`: the text itself names voices, which need no character. `editor`: of the sentence in the text: `open(index)`, `keep()`, `leave()`. */
+export function inspector(jobId, segments, { model, speakers, hasVoices, editor, onChanged, onPlay }) {
   const title = h("h2");
   const state = h("span", { class: "inspector-state" });
   const facts = h("p", { class: "inspector-facts" });
@@ -24,7 +24,8 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   const edit = button("Change it", () => editor.open(index));
   const cut = button("Delete the passage", () => changed([index], async () => segments.put(await sendJson("PATCH", path(), { text: "" }))), { kind: "quiet" });
   const undo = button("", takeBack, { kind: "quiet" });
-  const actions = h("div", { class: "row" }, listen, edit, again, compare, cut, undo);
+  const redo = button("", makeAgain, { kind: "quiet" });
+  const actions = h("div", { class: "row" }, listen, edit, again, compare, cut, undo, redo);
   const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
     button("Leave it", () => editor.leave()), button("Delete the sentence", () => editor.keep(""), { kind: "quiet" }),
     h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."));
@@ -32,7 +33,9 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   const trouble = alerts();
   const tell = (problem) => showProblem(trouble, problem);
   const voices = voiceFields(model, { onTrouble: tell,
-    onSpeak: (indexes, voice) => whileBusy(voices.element, () => changed(indexes, () => segments.change(indexes, { voice })), element) });
+    onSpeak: (indexes, voice) => whileBusy(casting, () => changed(indexes, () => segments.change(indexes, { voice })), element) });
+  const who = speakerField((speaker) => whileBusy(casting, () => changed([index], async () => segments.put(await sendJson("PATCH", path(), { speaker }))), element));
+  const casting = h("div", { class: "stack" }, who.element, voices.element);
   const list = takeList({ onSelect: select, onTrouble: tell });
   const attempts = attemptList({ onKeep: keep, onTrouble: tell });
   const words = h("details", { class: "words", on: { toggle: () => words.open && showWords() } }, h("summary", {}, "How a word is said"));
@@ -40,7 +43,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
     h("div", { class: "inspector-head" }, title, state,
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
     facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
-    voices.element, words);
+    casting, words);
   /** A character, or a voice that the text names; "" for the narrator. */
   const saying = (segment) => characterOf(segment) || (hasVoices ? segment.speaker : "");
   const undoing = new Undo(jobId, segments);
@@ -75,8 +78,10 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       const otherwise = segment.sentences.filter(({ text, spoken: said }) => said !== text);
       setText(spoken, otherwise.length ? `Spoken: ${otherwise.map(({ spoken: said }) => said).join(" ")}` : "");
       setHidden(spoken, !otherwise.length);
-      setHidden(undo, !undoing.isPossible || !(undoing.indexes.includes(index) || index === changedAt));
-      setText(undo.firstChild, `Undo the change of ${placesOf(undoing.indexes)}`);
+      for (const [press, verb, indexes] of [[undo, "Undo", undoing.indexes], [redo, "Redo", undoing.undone]]) {
+        setHidden(press, !(indexes.includes(index) || indexes.length && index === changedAt));
+        setText(press.firstChild, `${verb} the change of ${placesOf(indexes)}`);
+      }
       const isLeftOut = !segment.written;
       setHidden(listen, !isDone || isLeftOut);
       setHidden(again, !isDone || isLeftOut);
@@ -85,9 +90,17 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       setHidden(compare, segment.takes < 2 || takes !== null);
       list.show(takes, !isDone);
       attempts.show(segment.state === "failed" ? tried : []);
-      setHidden(voices.element, isLeftOut);
+      setHidden(casting, isLeftOut);
+      who.show(index, saying(segment), people());
       voices.show(segment, voiceScopes(segment));
     });
+  }
+
+  /** Each name of the cast, with the speaker that it mostly is: a character may have got another voice. */
+  function people() {
+    const cast = Object.entries(speakers).map(([speaker, voice]) => ({ speaker, voice }));
+    const groups = Map.groupBy([{ speaker: "", voice: "" }, ...cast, ...segments.items.filter(({ written }) => written)], saying);
+    return [...groups].map(([name, members]) => [usual(members, "speaker"), name]);
   }
 
   /** What can get another voice together, and the voice that it has. */
@@ -101,7 +114,7 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       const own = inParagraph.every(({ voice }) => voice === segment.voice) ? segment.voice : null;
       scopes.push({ words: `the whole paragraph${isMixed ? " with its speakers" : ""}: ${count(inParagraph.length)}`, members: inParagraph, own });
     }
-    scopes.push({ words: `all that ${name || "the narrator"} says: ${count(said.length)}`, members: said, own: usualVoice(said) });
+    scopes.push({ words: `all that ${name || "the narrator"} says: ${count(said.length)}`, members: said, own: usual(said, "voice") });
     return scopes;
   }
 
@@ -133,11 +146,19 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   }
 
   function takeBack() {
-    const places = placesOf(undoing.indexes);
+    return moved(() => undoing.back(), undoing.indexes, "undone");
+  }
+
+  function makeAgain() {
+    return moved(() => undoing.forth(), undoing.undone, "made again");
+  }
+
+  function moved(go, indexes, done) {
+    if (!indexes.length) return;
     return pressed(async () => {
-      await undoing.back();
+      await go();
       changedAt = null;
-      announce(`The change of ${places} is undone`);
+      announce(`The change of ${placesOf(indexes)} is ${done}`);
       onChanged();
       await readTakes();
     });
@@ -226,7 +247,8 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
       words.open = true;
       showWords(word);
     },
-    undo: () => undoing.isPossible && takeBack(),
+    undo: takeBack,
+    redo: makeAgain,
     /** `inParagraph`: the passages of its paragraph. */
     show(wanted, inParagraph) {
       if (wanted !== index) {
@@ -244,9 +266,9 @@ export function inspector(jobId, segments, { model, hasVoices, editor, onChanged
   };
 }
 
-/** The voice that most of these have. */
-function usualVoice(items) {
-  const groups = [...Map.groupBy(items, ({ voice }) => voice)];
+/** The voice or the speaker that most of these have. */
+function usual(items, field) {
+  const groups = [...Map.groupBy(items, (item) => item[field])];
   return groups.sort(([, one], [, other]) => other.length - one.length)[0]?.[0] ?? null;
 }
 

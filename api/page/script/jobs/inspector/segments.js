@@ -1,6 +1,7 @@
 // The segments of one job, read page by page and updated by the job's events.
 
 import { getJson, pages, sendJson } from "../../api.js";
+import { lastStarted } from "../waveform/layout.js";
 
 const FIRST_PAGE = 100;
 const WHOLE_PAGE = 1000;
@@ -161,12 +162,7 @@ export class Segments extends EventTarget {
   /** The segment at this time of the narration; null before the first. */
   at(seconds) {
     this.startOf(this.length);
-    let [low, high] = [0, Math.min(this.#starts.length, this.length)];
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (this.#starts[middle] <= seconds) low = middle;
-      else high = middle;
-    }
+    const low = lastStarted(seconds, Math.min(this.#starts.length, this.length), (index) => this.#starts[index]);
     return this.length && this.isDone(low) ? low : null;
   }
 

@@ -16,7 +16,7 @@ const NO_SPACES = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]/u;
 const MOST_NAMES = 200;
 
 /** Finds the word as a whole, in the same case. */
-function finder(word) {
+export function finder(word) {
   const pattern = word.trim().replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/\s+/g, "\\s+");
   return new RegExp(NO_SPACES.test(word) ? pattern : `(?<![\\p{L}\\p{M}\\p{N}])${pattern}(?![\\p{L}\\p{M}\\p{N}])`, "gu");
 }

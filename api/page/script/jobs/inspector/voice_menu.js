@@ -1,20 +1,39 @@
-// Another voice for a passage, its paragraph, or all that a speaker says. A button speaks them.
+// Another speaker for a passage; another voice for it, its paragraph, or all that a speaker says. A button speaks them.
 
-import { attempt, pages } from "../../api.js";
-import { button, h, replace, setText } from "../../dom.js";
+import { attempt } from "../../api.js";
+import { button, h, replace, setHidden, setText } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
 import { counted, voiceLabel } from "../../wording.js";
+import { readVoices } from "../compose/fields.js";
 
-const MOST = 300;
+/** Who speaks a passage. `onSpeak(speaker)`: another of the cast does. */
+export function speakerField(onSpeak) {
+  const who = h("select", { id: "spoken-by", on: { change: drawButton } });
+  const speak = button("", () => onSpeak(who.value));
+  const element = h("div", { class: "row" }, h("div", { class: "inline-field" }, h("label", { for: "spoken-by" }, "Spoken by"), who), speak);
+  let names = [];
+  let now = "";
+  let shown = "";
 
-/** The voices of a model as `[id, name, label]`. */
-async function voicesOf(model) {
-  const voices = [];
-  for await (const page of pages("v1/voices", { limit: 100 })) {
-    voices.push(...page.filter((each) => each.models.includes(model)));
-    if (voices.length >= MOST) break;
+  function drawButton() {
+    const name = names[who.selectedIndex];
+    speak.disabled = name === now;
+    setText(speak.firstChild, speak.disabled ? `${name || "The narrator"} speaks it already` : `Speak it as ${name || "the narrator"}`);
   }
-  return voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
+
+  return {
+    element,
+    /** `people`: `[speaker, name]` of everybody who can speak the passage; one has the name `current`. */
+    show(index, current, people) {
+      setHidden(element, people.length < 2);
+      const drawn = JSON.stringify([index, current, people]);
+      if (drawn === shown) return;
+      [shown, now, names] = [drawn, current, people.map(([, name]) => name)];
+      replace(who, people.map(([value, name]) => h("option", { value }, name || "the narrator")));
+      who.selectedIndex = names.indexOf(now);
+      drawButton();
+    },
+  };
 }
 
 /** `onSpeak(indexes, voice)`: these passages get this voice. `onTrouble(problem)`: an error while a voice plays, or null. */
@@ -34,7 +53,8 @@ export function voiceFields(model, { onSpeak, onTrouble }) {
     if (isAsked) return;
     isAsked = true;
     await attempt(async () => {
-      known = await voicesOf(model);
+      const voices = (await readVoices()).filter(({ models }) => models.includes(model));
+      known = voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
       drawVoices(true);
     }, () => {
       isAsked = false;
@@ -67,7 +87,9 @@ export function voiceFields(model, { onSpeak, onTrouble }) {
     const { length } = affected();
     hear.disabled = !voice.value;
     speak.disabled = !length;
-    setText(speak.firstChild, `Speak ${counted(length, "passage")} so`);
+    const isOne = now().members.length === 1;
+    setText(speak.firstChild, length ? `Speak ${counted(length, "passage")} with this voice`
+      : !voice.value ? "Choose a voice for these passages" : `${isOne ? "This passage has" : "These passages have"} this voice already`);
   }
 
   return {

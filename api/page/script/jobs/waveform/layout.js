@@ -2,6 +2,17 @@
 
 const CHARS_PER_S = 14;
 
+/** The last of `count` parts that begins at or before `at`; the first if none does. `startOf(index)` grows. */
+export function lastStarted(at, count, startOf) {
+  let [low, high] = [0, count];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (startOf(middle) <= at) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The places of a narration's segments at one moment. */
 export class Layout {
   #segments;
@@ -39,13 +50,7 @@ export class Layout {
   /** The segment at this time, including the silence after it; null beyond the end. */
   at(seconds) {
     if (seconds < 0 || seconds > this.total || !this.count) return null;
-    let [low, high] = [0, this.count];
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (this.#starts[middle] <= seconds) low = middle;
-      else high = middle;
-    }
-    return low;
+    return lastStarted(seconds, this.count, (index) => this.#starts[index]);
   }
 
   /**
