@@ -191,7 +191,7 @@ def _await_model(url: str, console: Console) -> None:
     """A GPU worker that restarts has no model for a while, and the server would refuse a narration."""
     if _has_model(url):
         return
-    with _waiting("waiting for the GPU worker to load its model", console):
+    with _waiting("waiting for the model to load", console):
         deadline = time.monotonic() + MODEL_S
         while not _has_model(url) and time.monotonic() < deadline:
             time.sleep(0.3)

@@ -173,7 +173,7 @@ class Stack:
             self._observer(WaitingFor("the API"))
             if not self._await(lambda: answers(client, "/livez")):
                 return
-            self._observer(WaitingFor(_who_loads(len(self._plan.of_kind(GPU_WORKER)))))
+            self._observer(WaitingFor("the model to load"))
             if not self._await(lambda: state.model() is not None and self._all_speak(state)):
                 return
             self._observer(WaitingFor("the API to reach Redis and the store"))
@@ -240,10 +240,6 @@ class Stack:
             children=children,
         )
         write_state(self._data_dir, state)
-
-
-def _who_loads(how_many: int) -> str:
-    return "the GPU worker to load its model" if how_many == 1 else f"{how_many} GPU workers to load their model"
 
 
 def _empty(folder: Path) -> None:

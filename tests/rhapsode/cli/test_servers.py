@@ -49,5 +49,5 @@ def test_a_narration_waits_for_a_model_on_its_way_back_and_for_nothing_else(
     outcome = run_cli("narrate", "-", "--data-dir", folder, input=b"Hello.")
 
     assert outcome.returncode == 1
-    assert outcome.stderr.splitlines()[0] == "waiting for the GPU worker to load its model"
+    assert outcome.stderr.splitlines()[0] == "waiting for the model to load"
     assert "no space is left" in outcome.stderr.splitlines()[-1]
