@@ -72,9 +72,3 @@ def test_the_command_line_needs_no_statement(operators: ServedApi, command_line:
 
     assert (added.returncode, added.stderr) == (0, "")
     assert operators.http.get("/v1/voices").json()["data"][0]["consent"]["statement"] == OPERATORS_STATEMENT
-
-
-def _upload(api: ServedApi, data: bytes) -> str:
-    made = api.http.post("/v1/uploads", json={"bytes": len(data)}).json()
-    api.http.put(made["url"], content=data).raise_for_status()
-    return made["id"]
