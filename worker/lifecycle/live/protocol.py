@@ -59,7 +59,6 @@ class LiveState:
 
     address: LiveAddress
     metrics: Sequence[Metric]
-    longest_pause_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from worker.speech.postprocessing.interface import (
     PackPart,
     PostProcessor,
     Sequel,
-    SequelResult,
     StoredSpeech,
 )
 from worker.speech.postprocessing.sentence_ends import SentencePauses
@@ -44,7 +43,7 @@ class Judge:
 @dataclass(frozen=True, slots=True)
 class JudgeThen:
     judge: Judge
-    sequel: Sequel[SequelResult]
+    sequel: Sequel[object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class StorePack:
 Call = Judge | JudgeThen | Store | StorePack
 
 
-Result = Verdict | JudgedSpeech[SequelResult] | StoredSpeech | tuple[StoredSpeech, ...]
+Result = Verdict | JudgedSpeech[object] | StoredSpeech | tuple[StoredSpeech, ...]
 
 
 @dataclass(frozen=True, slots=True)
