@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import TracebackType
 from typing import Self
 
@@ -18,8 +19,10 @@ from worker.speech.quality.counters import GateCounts
 from worker.voices.cache import VoiceCacheStats
 
 _ITEMS = counter("rhapsode_items")
+_ITEM_DURATION = histogram("rhapsode_item_duration_seconds")
 _CLAIM_WAIT = histogram("rhapsode_claim_wait_seconds")
 _AUDIO = counter("rhapsode_audio_seconds")
+_SEGMENTS = counter("rhapsode_segments")
 
 
 def kind_of(item: ClaimedItem) -> str:
@@ -46,6 +49,7 @@ class ItemMeter:
     def __init__(self, item: ClaimedItem, queue: WorkQueue) -> None:
         self.outcome = "done"
         self.kind = kind_of(item)
+        self._started_s = time.perf_counter()
         _CLAIM_WAIT.labels(lane_of(queue), _rank(item.job_class)).observe(item.waited_ms / 1000)
 
     def __enter__(self) -> Self:
@@ -55,11 +59,14 @@ class ItemMeter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _ITEMS.labels(self.kind, "lost" if error else self.outcome).inc()
+        _ITEM_DURATION.labels(self.kind).observe(time.perf_counter() - self._started_s)
 
 
 def committed(num_samples: int, sample_rate_hz: int, *, was_reused: bool) -> None:
     """A segment counts from now on."""
-    _AUDIO.labels("reused" if was_reused else "spoken").inc(num_samples / sample_rate_hz)
+    origin = "reused" if was_reused else "spoken"
+    _SEGMENTS.labels(origin).inc()
+    _AUDIO.labels(origin).inc(num_samples / sample_rate_hz)
 
 
 def lane_of(queue: WorkQueue) -> str:
@@ -85,16 +92,27 @@ def add_postprocessors(snapshot: Snapshot, report: PostProcessorReport) -> None:
 def add_voice_memory(snapshot: Snapshot, stats: VoiceCacheStats) -> None:
     snapshot.add("rhapsode_voice_memory_lookups", stats.hits, outcome="hit")
     snapshot.add("rhapsode_voice_memory_lookups", stats.misses, outcome="miss")
+    snapshot.add("rhapsode_voice_memory_loads", stats.loads)
+    snapshot.add("rhapsode_voice_memory_load_seconds", stats.load_s)
+    snapshot.add("rhapsode_voice_memory_evictions", stats.evictions)
+    snapshot.add("rhapsode_voice_memory_voices", stats.voices)
+    snapshot.add("rhapsode_voice_memory_bytes", stats.bytes)
 
 
 def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
-    now, pace = meter.now(), meter.pace()
+    now, total, pace = meter.now(), meter.total(), meter.pace()
     snapshot.add("rhapsode_engine_slots", meter.slots)
     snapshot.add("rhapsode_engine_active_requests", now.active)
     snapshot.add("rhapsode_engine_waiting_requests", now.waiting)
     snapshot.add("rhapsode_engine_batch_fill_ratio", pace.batch_fill or 0.0)
     snapshot.add("rhapsode_engine_step_seconds", pace.step_s or 0.0)
+    snapshot.add("rhapsode_longest_pause_seconds", now.longest_pause_s, process="engine")
+    snapshot.add("rhapsode_engine_steps", total.steps)
+    snapshot.add("rhapsode_engine_frames", total.frames)
+    snapshot.add("rhapsode_engine_finished_requests", total.finished)
     snapshot.add("rhapsode_engine_deaths", meter.deaths)
+    snapshot.add("rhapsode_engine_codec_passes", total.codec_graph_passes, path="graph")
+    snapshot.add("rhapsode_engine_codec_passes", total.codec_fallbacks, path="fallback")
     snapshot.add("rhapsode_engine_codec_waiting_frames", now.codec_waiting_frames)
 
 

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from api.http.connection_shares import ConnectionShares
 from api.http.middleware.budget import Budget
 from api.http.middleware.frames import TENANT_FRAMES_AT_ONCE, TENANT_FRAMES_PER_S
+from storage.runtime.observability.metrics import gauge
+
+_OPEN = gauge("rhapsode_live_sockets")
 
 EMPTY_LOOK_S = 0.02
 
@@ -70,7 +73,7 @@ class OpenSockets:
         socket = OpenSocket(frames)
         self._sockets.add(socket)
         try:
-            with self._shares.held(tenant):
+            with _OPEN.track_inprogress(), self._shares.held(tenant):
                 yield socket
         finally:
             self._sockets.discard(socket)

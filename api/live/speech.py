@@ -150,6 +150,7 @@ class LiveSpeech:
             work_s = time.thread_time()
             self._lateness.note(now_s - looked_s - TICK_S, now_s - looked_s, work_s - worked_s)
             worked_s = work_s
+            measures.late(self._lateness.mean_s)
             # While this process stood still itself, the workers were not silent.
             passed_s = min(now_s - looked_s, 2 * TICK_S)
             looked_s = now_s
@@ -296,6 +297,7 @@ class LiveSpeech:
                 detail = f"the engine died {stream.deaths_in_vain} times before it made the next sound of this text"
                 return stream.fail(WORKER_LOST, detail)
             if await self._resumed(stream):
+                measures.resumed(reason)
                 return None
             if loop.time() > give_up_s:
                 detail = f"no worker resumed the speech within {self._patience.resume_s:g} s"

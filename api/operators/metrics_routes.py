@@ -94,12 +94,14 @@ def _add_queue(snapshot: Snapshot, queue: QueueOverview) -> None:
     for rank, seen in queue.classes.items():
         labels = {"queue": queue.name, "lane": lane, "class_": rank.value}
         snapshot.add("rhapsode_backlog_audio_seconds", seen.backlog_ms / 1000, **labels)
+        snapshot.add("rhapsode_queue_waiting_jobs", seen.jobs, **labels)
         # An empty queue reports it too: autoscaling needs a continuous series.
         snapshot.add("rhapsode_queue_oldest_wait_seconds", (seen.oldest_wait_ms or 0) / 1000, **labels)
 
 
 def _add_totals(snapshot: Snapshot, overview: Overview) -> None:
     snapshot.add("rhapsode_leases", overview.leases)
+    snapshot.add("rhapsode_retries_waiting", overview.retries_waiting)
     snapshot.add("rhapsode_unfinished_jobs", overview.unfinished_jobs)
     snapshot.add("rhapsode_scheduled_jobs", overview.scheduled_jobs)
     snapshot.add("rhapsode_dead_letters", overview.dead_letters)

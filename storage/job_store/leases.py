@@ -74,6 +74,10 @@ class WholeResult:
     warnings: tuple[TextWarning, ...]
     spoken_by: SpokenBy
 
+    @property
+    def stored_bytes(self) -> int:
+        return self.report.stored_bytes + sum(each.bytes for each in self.artifacts)
+
 
 @dataclass(frozen=True, slots=True)
 class WholeFinish:

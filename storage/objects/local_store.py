@@ -25,7 +25,7 @@ from urllib.parse import quote, urlencode
 from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreFull, StoreUnavailable
 from storage.objects.key_rules import check_folder, check_key, check_prefix
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
-from storage.runtime.observability.metrics import store_call
+from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 OBJECTS_ROUTE = "/v1/objects/"
 MAX_URL_TTL_S = 7 * 24 * 3600
@@ -37,6 +37,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
+_WRITTEN = ARTIFACT_WRITTEN.labels("folder")
 
 ROOM_FOR_WORK = 16 * 1024 * 1024
 """A store is full for `check` before small objects are refused: segments are stored many together, in some MiB."""
@@ -90,6 +91,7 @@ class LocalArtifactStore:
         with _os_errors_named(key):
             self._refuse_when_full(len(data))
             self._create(key, data)
+        _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
     @store_call("put", "folder")
@@ -100,6 +102,7 @@ class LocalArtifactStore:
         with _os_errors_named(objects[0][0]):
             self._refuse_when_full(num_bytes)
             self._create_all(objects)
+        _WRITTEN.inc(num_bytes)
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
         check_key(key)
@@ -111,6 +114,7 @@ class LocalArtifactStore:
         finally:
             with _os_errors_named(key):
                 draft.unlink(missing_ok=True)
+        _WRITTEN.inc(stored.bytes)
         return stored
 
     @store_call("copy", "folder")

@@ -31,7 +31,7 @@ from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.objects.s3_answers import PIECE_BYTES as READ_BYTES
 from storage.objects.s3_answers import error_code, paced, s3_errors_named
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
-from storage.runtime.observability.metrics import store_call
+from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,6 +62,7 @@ DELETE_BATCH = 1000
 PROBES = "probes/"
 """Where start-up and health checks write; no job's key begins like this."""
 
+_WRITTEN = ARTIFACT_WRITTEN.labels("s3")
 
 _IN_THE_WAY = {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}
 
@@ -120,6 +121,7 @@ class S3ArtifactStore:
                 obstore.put(self._objects, self._root + key, data, attributes=named, mode=mode, use_multipart=False)
             else:
                 self._put_slowly(key, data, writer)
+        _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
     def put_unread(self, key: str, data: bytes) -> StoredObject:
@@ -284,6 +286,7 @@ class S3ArtifactStore:
                 size += len(part)
             with self._calling(key), self._own_write_recognised(key, writer):
                 self._complete(key, upload_id, completed)
+        _WRITTEN.inc(size)
         return StoredObject(key, size, digest.hexdigest())
 
     @contextmanager

@@ -280,6 +280,7 @@ class EngineStats:
     standing: those of `active` that wait for more of their text.
     codec_graph_passes, codec_fallbacks: codec passes on a GPU that replayed a captured graph, and that did not.
     codec_waiting_frames: frames that the talker has handed on and that are not decoded yet.
+    longest_pause_s: for which the garbage collector of the engine's own process has stopped it.
     lacks_decoder: no decoder is in reach, so nothing is decoded now.
     """
 
@@ -292,6 +293,7 @@ class EngineStats:
     codec_fallbacks: int = 0
     codec_waiting_frames: int = 0
     standing: int = 0
+    longest_pause_s: float = 0.0
     lacks_decoder: bool = False
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
+from worker.engine.heap import PauseMeter
+from worker.lifecycle.live.child import LiveProcess
 from worker.lifecycle.speech_lane import SpeechLane
 from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
 from worker.process.reporting import ProcessLoad
@@ -18,6 +20,7 @@ class WorkerLoad:
 
     worker: WorkerServices
     speech: SpeechLane | None = None
+    pauses: PauseMeter = field(default_factory=PauseMeter)
 
     def now(self) -> ProcessLoad:
         held = self.worker.leases.num_held
@@ -35,6 +38,7 @@ class WorkerLoad:
     def measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_leases_held", self.worker.leases.num_held)
         snapshot.add("rhapsode_draining", self.worker.draining.is_set())
+        snapshot.add("rhapsode_longest_pause_seconds", self.pauses.longest_s, process="worker")
         if self.speech is None:
             return
         services, live = self.speech.services, self.speech.live
@@ -43,3 +47,5 @@ class WorkerLoad:
         add_gate(snapshot, services.counters.counts())
         add_voice_memory(snapshot, services.voices.cache.stats())
         add_live(snapshot, live.num_places, live.num_streams)
+        if isinstance(live, LiveProcess):
+            snapshot.add("rhapsode_longest_pause_seconds", live.longest_pause_s, process="live")

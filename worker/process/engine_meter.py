@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from storage.queue.worker_registry import EngineReport
 from worker.engine.interface import EngineInfo, EngineStats
 
-_LEVELS = ("active", "waiting", "standing", "codec_waiting_frames", "lacks_decoder")
+_LEVELS = ("active", "waiting", "standing", "codec_waiting_frames", "longest_pause_s", "lacks_decoder")
 """Of the engine's statistics, what is no count."""
 
 NOTHING = EngineStats(steps=0, frames=0, active=0, waiting=0, finished=0)

@@ -23,11 +23,13 @@ _CHECK_EVERY_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class VoiceCacheStats:
-    """Since start: lookups that were answered from memory or not, and loads that ended well."""
+    """Since start: lookups that were answered from memory or not, loads that ended well, and the time these took."""
 
     hits: int
     misses: int
     loads: int
+    load_s: float
+    evictions: int
     voices: int
     bytes: int
 
@@ -45,7 +47,8 @@ class PromptCache:
         self._voices: OrderedDict[ContentKey, VoicePrompt] = OrderedDict()
         self._loading: dict[ContentKey, threading.Event] = {}
         self._bytes = 0
-        self._hits = self._misses = self._loads = 0
+        self._hits = self._misses = self._loads = self._evictions = 0
+        self._load_s = 0.0
 
     def get(
         self, content: ContentKey, load: Callable[[], VoicePrompt], check: Callable[[], None] = lambda: None
@@ -73,6 +76,8 @@ class PromptCache:
                 hits=self._hits,
                 misses=self._misses,
                 loads=self._loads,
+                load_s=self._load_s,
+                evictions=self._evictions,
                 voices=len(self._voices),
                 bytes=self._bytes,
             )
@@ -114,8 +119,10 @@ class PromptCache:
             self._voices[content] = prompt
             self._bytes += memory_bytes(prompt)
             self._loads += 1
+            self._load_s += took_s
             while self._bytes > self._max_bytes and len(self._voices) > 1:
                 _, dropped = self._voices.popitem(last=False)
                 self._bytes -= memory_bytes(dropped)
+                self._evictions += 1
             facts = {"voices": len(self._voices), "bytes": self._bytes, "hits": self._hits, "misses": self._misses}
         logger.info("voice loaded", extra={"content": content, "load_ms": round(took_s * 1000), **facts})

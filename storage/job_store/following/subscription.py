@@ -20,9 +20,11 @@ from storage.database.keys import RedisKeys
 from storage.ids import JobId
 from storage.job_store.following.event import told_event
 from storage.job_store.following.feed import JobFeed
+from storage.runtime.observability.metrics import counter
 
 logger = logging.getLogger(__name__)
 
+_LOSSES = counter("rhapsode_follow_losses")
 
 SILENCE_S = 10.0
 """After which the server is asked whether it is there, and after as much again it is not."""
@@ -71,6 +73,7 @@ class EventSubscription:
                 was_told = any(feed.is_told for feed in self._feeds.values())
                 pause_s = FIRST_PAUSE_S if was_told else min(LONGEST_PAUSE_S, 2 * pause_s)
                 level = logging.DEBUG if pause_s == LONGEST_PAUSE_S else logging.WARNING
+                _LOSSES.inc()
                 logger.log(level, "the event subscription failed", extra={"error": str(errors.exceptions[0])})
             finally:
                 # Also after an error of another kind: then this is called again, see `watched_task`.

@@ -105,6 +105,7 @@ REDIS_CALL = histogram("rhapsode_redis_call_duration_seconds")
 REDIS_ERRORS = counter("rhapsode_redis_call_errors")
 ARTIFACT_CALL = histogram("rhapsode_artifact_call_duration_seconds")
 ARTIFACT_ERRORS = counter("rhapsode_artifact_call_errors")
+ARTIFACT_WRITTEN = counter("rhapsode_artifact_written_bytes")
 TICKETS_UNSENT = counter("rhapsode_tickets_unsent")
 
 

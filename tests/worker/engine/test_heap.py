@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
 import pytest
+
+from worker.engine.heap import PauseMeter
 
 AFTER_START = """
 import gc
@@ -24,6 +27,22 @@ def test_what_is_loaded_at_the_start_is_not_walked_over_again() -> None:
     assert before > 50_000
     assert after < before / 100
     assert frozen > before * 0.9
+
+
+def test_the_longest_pause_is_told_and_a_closed_meter_notes_nothing() -> None:
+    meter = PauseMeter()
+    try:
+        assert meter.longest_s == 0.0
+        gc.collect()
+        assert meter.longest_s > 0.0
+    finally:
+        meter.close()
+    seen_s = meter.longest_s
+    # A collection that takes longer than all before it.
+    kept = [[] for _ in range(200_000)]
+    gc.collect()
+    assert meter.longest_s == seen_s
+    assert kept
 
 
 @pytest.mark.parametrize("start", ["api.server", "worker.janitor.sweeper", "worker.speech.postprocessing.process"])

@@ -24,7 +24,7 @@ import numpy as np
 from worker.engine import errors
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
-from worker.engine.heap import freeze
+from worker.engine.heap import PauseMeter, freeze
 from worker.engine.interface import Engine, Speech, SpeechRequest, VoicePrompt
 from worker.engine.process.protocol import (
     RELEASE,
@@ -87,7 +87,8 @@ class HostSession:
     def __init__(self, channel: Channel, door: socket.socket, engine: Engine) -> None:
         self._engine = engine
         self._door = door
-        self._line = HostLine(channel, engine)
+        self._pauses = PauseMeter()
+        self._line = HostLine(channel, engine, self._pauses)
 
     def serve(self) -> NoReturn:
         self._line.begin()
@@ -105,7 +106,7 @@ class HostSession:
             threading.Thread(target=self._serve_line, args=(channel,), name="host-line", daemon=True).start()
 
     def _serve_line(self, channel: Channel) -> None:
-        line = HostLine(channel, self._engine)
+        line = HostLine(channel, self._engine, self._pauses)
         with suppress(OSError):
             channel.greet(RELEASE)
             line.begin()
@@ -123,9 +124,10 @@ class HostSession:
 class HostLine:
     """The calls of one process, over one channel: a thread reads, another one sends."""
 
-    def __init__(self, channel: Channel, engine: Engine) -> None:
+    def __init__(self, channel: Channel, engine: Engine, pauses: PauseMeter) -> None:
         self._channel = channel
         self._engine = engine
+        self._pauses = pauses
         self._outbox: queue.SimpleQueue[FromHost | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._speaking: set[str] = set()
@@ -145,7 +147,8 @@ class HostLine:
             now_s = time.monotonic()
             if dead_s is None and now_s >= next_heartbeat_s:
                 # Taken from the engine here: an engine that cannot even count sends no heartbeat.
-                self._channel.send(Heartbeat(self._engine.stats()))
+                stats = replace(self._engine.stats(), longest_pause_s=self._pauses.longest_s)
+                self._channel.send(Heartbeat(stats))
                 next_heartbeat_s = now_s + HEARTBEAT_S
             try:
                 message = self._outbox.get(timeout=max(0.01, min(HEARTBEAT_S, next_heartbeat_s - now_s)))

@@ -75,6 +75,10 @@ class LiveProcess(Collector):
     def num_streams(self) -> int:
         return state.address.streams if (state := self._state) else 0
 
+    @property
+    def longest_pause_s(self) -> float:
+        return state.longest_pause_s if (state := self._state) else 0.0
+
     def address(self) -> LiveAddress | None:
         """None while the process is started again."""
         return state.address if (state := self._state) else None

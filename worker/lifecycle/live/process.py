@@ -23,7 +23,7 @@ from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.metrics import REGISTRY
 from storage.runtime.observability.tracing import configure_tracing
 from storage.voices.store import VoiceStore
-from worker.engine.heap import freeze
+from worker.engine.heap import PauseMeter, freeze
 from worker.engine.process.front import EngineLine
 from worker.lifecycle.live.protocol import (
     RELEASE,
@@ -96,6 +96,7 @@ class LiveSession:
         )
         self._server.start()
         freeze()
+        self._pauses = PauseMeter()
 
     def serve(self) -> int:
         """Until the worker says that it shall end, or is gone. Returns the exit status."""
@@ -127,7 +128,7 @@ class LiveSession:
         with suppress(OSError):
             while True:
                 metrics = [each for each in REGISTRY.collect() if each.name.startswith(METRICS)]
-                self._send(LiveState(self._server.address(), metrics))
+                self._send(LiveState(self._server.address(), metrics, self._pauses.longest_s))
                 time.sleep(STATE_EVERY_S)
 
     def _send(self, message: FromLive) -> None:

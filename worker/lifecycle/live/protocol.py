@@ -59,6 +59,7 @@ class LiveState:
 
     address: LiveAddress
     metrics: Sequence[Metric]
+    longest_pause_s: float
 
 
 @dataclass(frozen=True, slots=True)

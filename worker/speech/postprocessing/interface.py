@@ -59,8 +59,15 @@ class Finish(Protocol):
     def __call__(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio: ...
 
 
-M = TypeVar("M")
-M_co = TypeVar("M_co", covariant=True)
+class SequelResult(Protocol):
+    """What a sequel made. stored_bytes: of all objects that it stored."""
+
+    @property
+    def stored_bytes(self) -> int: ...
+
+
+M = TypeVar("M", bound=SequelResult)
+M_co = TypeVar("M_co", bound=SequelResult, covariant=True)
 
 
 class Sequel(Protocol[M_co]):

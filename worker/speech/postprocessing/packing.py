@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from storage.ids import JobId
 from storage.jobs.work_items import Lease
 from storage.runtime.config.failpoints import failpoint
+from storage.runtime.observability.metrics import counter
 from storage.segments.packs import MAX_SEGMENTS
 from worker.speech.postprocessing.interface import PackPart, StoredSpeech
 
@@ -33,6 +34,9 @@ PLACES_SHARE = 4
 it has slots, and packs must leave it as many of those as it needs without them."""
 
 StorePack = Callable[[Sequence[PackPart]], Sequence[StoredSpeech]]
+
+_PACKS = counter("rhapsode_segment_packs")
+_PACKED = counter("rhapsode_packed_segments")
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +121,10 @@ class SegmentPacker:
             if len(pack.parts) > 1:
                 stored = store(pack.parts)
                 failpoint("pack.after_put")
+                _PACKS.labels("stored").inc()
+                _PACKED.inc(len(pack.parts))
         except Exception as error:  # noqa: BLE001  (each segment is stored by itself then, and fails of its own error)
+            _PACKS.labels("failed").inc()
             logger.warning("a pack was not stored", extra={"segments": len(pack.parts), "error": str(error)})
         finally:
             with self._changed:

@@ -14,7 +14,7 @@ from typing import cast
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
-from storage.runtime.observability.metrics import store_call
+from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.runtime.watched import watched_thread
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech
@@ -63,6 +63,7 @@ class PostProcessorPool:
         self._keeper = watched_thread("postprocessor-keeper", self._keep, self._is_closed)
         # A second closer must not go on before the processes have gone.
         self._closing = threading.Lock()
+        self._written = ARTIFACT_WRITTEN.labels(store)
         self._put = store_call("put", store)(self._result)
 
     @property
@@ -100,18 +101,22 @@ class PostProcessorPool:
     ) -> JudgedSpeech[M]:
         result = self._result(JudgeThen(Judge(utterance, gate, bounds, norms), sequel))
         assert isinstance(result, JudgedSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
-        return cast("JudgedSpeech[M]", result)
+        judged = cast("JudgedSpeech[M]", result)
+        self._written.inc(judged.made.stored_bytes if judged.made else 0)
+        return judged
 
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
         stored = self._put(Store(key, header, speech, pauses))
         assert isinstance(stored, StoredSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
+        self._written.inc(stored.num_bytes)
         return stored
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
         stored = self._put(StorePack(tenant, parts))
         assert isinstance(stored, tuple)  # noqa: S101  (what `calls.answer` gives to this call)
+        self._written.inc(sum(each.num_bytes for each in stored))
         return stored
 
     def close(self) -> None:

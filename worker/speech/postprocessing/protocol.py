@@ -21,6 +21,7 @@ from worker.speech.postprocessing.interface import (
     PackPart,
     PostProcessor,
     Sequel,
+    SequelResult,
     StoredSpeech,
 )
 from worker.speech.postprocessing.sentence_ends import SentencePauses
@@ -43,7 +44,7 @@ class Judge:
 @dataclass(frozen=True, slots=True)
 class JudgeThen:
     judge: Judge
-    sequel: Sequel[object]
+    sequel: Sequel[SequelResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class StorePack:
 Call = Judge | JudgeThen | Store | StorePack
 
 
-Result = Verdict | JudgedSpeech[object] | StoredSpeech | tuple[StoredSpeech, ...]
+Result = Verdict | JudgedSpeech[SequelResult] | StoredSpeech | tuple[StoredSpeech, ...]
 
 
 @dataclass(frozen=True, slots=True)
