@@ -37,6 +37,7 @@ from api.jobs.control import routes as jobs
 from api.jobs.segments import audio_routes as job_audio
 from api.jobs.segments import routes as segments
 from api.jobs.segments import waveform_routes as waveform
+from api.openai import batch_routes as speech_batches
 from api.openai import routes as speech
 from api.openai import voice_routes as audio_voices
 from api.openai.socket import routes as speech_socket
@@ -119,7 +120,7 @@ def create_app(settings: ApiSettings, limits: ApiLimits = LIMITS) -> FastAPI:
         *((objects,) if settings.store.startswith("file:") else ()),
         *(named_jobs, batches, job_control, job_audio, segments, waveform, events, uploads, usage),
         *(voices, previews, voice_caches, audio_voices, models),
-        *(speech, speech_socket),
+        *(speech, speech_batches, speech_socket),
         *(admin_keys, admin_fleet, admin_repair, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page, reference, error_pages),
         *(webhook_endpoints, webhook_deliveries),

@@ -77,7 +77,7 @@ async def speak(
         answer.headers["Preference-Applied"] = "respond-async"
         answer.headers.update(ignored_header(accepted.job.metadata.get(IGNORED, "")))
         return answer
-    record = await ended(services, accepted.job, request.receive)
+    [record] = await ended(services, [accepted.job], request.receive)
     if not record.state.is_terminal:
         if key is None:
             await run_sync(cancel, services, record)

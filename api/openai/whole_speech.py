@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -66,9 +67,10 @@ def _accepted(
         raise said_otherwise(problem) from problem
 
 
-async def ended(services: ApiServices, record: JobRecord, receive: Receive) -> JobRecord:
-    """The job at its end; sooner if the caller goes, or nothing has ended it a while after its deadline."""
-    failure: StorageError | None = None
+async def ended(services: ApiServices, records: Sequence[JobRecord], receive: Receive) -> list[JobRecord]:
+    """The jobs at their ends; sooner if the caller goes, or nothing has ended one a while after its deadline."""
+    known = list(records)
+    failures: list[StorageError] = []
 
     async def watch() -> None:
         # The body has been read: what still comes is the end of the connection.
@@ -76,17 +78,23 @@ async def ended(services: ApiServices, record: JobRecord, receive: Receive) -> J
             pass
         waiting.cancel()
 
+    async def wait(place: int) -> None:
+        try:
+            known[place] = await wait_until_ended(services, known[place], PATIENCE_S + 10)
+        except StorageError as error:
+            failures.append(error)
+            waiting.cancel()
+
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
         with anyio.CancelScope() as waiting:
-            try:
-                record = await wait_until_ended(services, record, PATIENCE_S + 10)
-            except StorageError as error:
-                failure = error
+            async with anyio.create_task_group() as waiters:
+                for place in range(len(known)):
+                    waiters.start_soon(wait, place)
         group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return record
+    if failures:
+        raise failures[0]
+    return known
 
 
 def cancel(services: ApiServices, record: JobRecord) -> None:
@@ -119,6 +127,10 @@ def whole_audio(services: ApiServices, record: JobRecord, order: SpeechOrder) ->
     return audio[HEADER_BYTES:] if order.response_format == "pcm" else audio
 
 
+def audio_s(record: JobRecord, order: SpeechOrder) -> float:
+    return _artifact(record, order).duration_s or 0.0
+
+
 def _artifact(record: JobRecord, order: SpeechOrder) -> ArtifactRecord:
     return next(each for each in record.artifacts if each.type == stored_as(order.response_format))
 
@@ -129,6 +141,12 @@ def _findings(services: ApiServices, record: JobRecord) -> list[str]:
         return []
     results = services.jobs.store.segment_results(record.tenant, record.id)
     return list(dict.fromkeys(flag for result in results for flag in result.flags))
+
+
+def give_up(services: ApiServices, record: JobRecord) -> HttpProblem:
+    """The caller has gone, or waited as long as may be. The job is not wanted any more."""
+    cancel(services, record)
+    return unfinished(record)
 
 
 def unfinished(record: JobRecord) -> HttpProblem:

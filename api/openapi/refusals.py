@@ -51,6 +51,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "put_job": _SUBMISSION,
     "post_batch": _SUBMISSION,
     "speak": (*_SUBMISSION, *_SPEECH, *_LIVE),
+    "speak_batch": _SUBMISSION,
     "get_audio_voice": ((404, "voice_not_found"),),
     "open_speech_socket": (*_MODEL, (426, "upgrade_required"), (503, "too_many_connections")),
     "post_preview": (*_SUBMISSION, *_GONE),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, SkipValidation, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, Choice, Name, RefText, RequestBody
+from rhapsode.contract.base import Answer, Choice, Id, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED, Instructions
 from rhapsode.contract.jobs.options import Repeatability, Sampling
 from rhapsode.contract.jobs.request import Consent, Embedding, ReferenceAudio
@@ -151,6 +151,36 @@ class SpeechOrder(VoiceOfCall, Sampling, Repeatability):
         )
 
 
+MAX_BATCH_ITEMS = 32
+
+
+class BatchedSpeech(VoiceOfCall, Sampling):
+    """One text of a batch; what is absent is as the batch has it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    input: str
+    input_format: InputFormat | None = None
+    response_format: SpeechFormat | None = None
+    speed: OpenAiSpeed | None = None
+    non_streaming_mode: bool | None = None
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+
+class SpeechBatch(VoiceOfCall, Sampling):
+    """Several texts, each whole and checked, in one answer. Fields beside `items` are those of every item that does not
+    say otherwise. Each item is read for itself."""
+
+    model_config = ConfigDict(extra="allow")
+
+    items: Annotated[list[SkipValidation[BatchedSpeech]], Field(min_length=1, max_length=MAX_BATCH_ITEMS)]
+    input_format: InputFormat = "auto"
+    response_format: SpeechFormat = "wav"
+    speed: OpenAiSpeed = 1.0
+    non_streaming_mode: bool | None = None
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+
 class SpokenUsage(Answer):
     """What was spoken. `input_tokens`: characters, by which this server counts. `output_tokens`: milliseconds of it."""
 
@@ -170,3 +200,28 @@ class SpokenUsage(Answer):
             input_chars=input_chars,
             audio_s=round(audio_s, 3),
         )
+
+
+class SpokenItem(Answer):
+    """One text of a batch. `audio_data`: its audio in base64, of `media_type`. `error`: why there is none.
+
+    `ignored`: as `X-Ignored`.
+    """
+
+    index: int
+    status: Literal["success", "error"]
+    audio_data: str | None = None
+    media_type: str | None = None
+    usage: SpokenUsage | None = None
+    ignored: str | None = None
+    error: str | None = None
+    code: str | None = None
+    job_id: Id | None = None
+
+
+class SpokenBatch(Answer):
+    id: str
+    results: tuple[SpokenItem, ...]
+    total: int
+    succeeded: int
+    failed: int

@@ -62,6 +62,7 @@ WITHOUT_A_CALL = {
     "post_audio_voice": "another system's shape; `voices.add`",
     "delete_audio_voice": "another system's shape; `voices.delete`",
     "get_audio_voice": "another system's shape; `voices.get`",
+    "speak_batch": "another system's shape; `speak`, as many as there are texts, or a batch",
     "cache_audio_voice": "another system's shape; `voices.prepare`",
     "open_speech_socket": "a WebSocket; `stream_speech` speaks it where text comes in pieces",
     "redeliver_to_endpoint": "the same as `redeliver`, at a longer address",

@@ -100,6 +100,7 @@ CALLERS_OWN = frozenset(
         "PlannedSegment.id",
         "ProblemDocument.request_id",
         "Segment.source_id",
+        "SpokenBatch.id",
         "UsageRow.key_id",
     }
 )
