@@ -23,8 +23,8 @@ from rhapsode.bench.report import read_environment
 HERE = Path(__file__).resolve().parent
 SLOW = {"fresh_clone.py"}
 LEFT_OUT = {
-    *("engine/gpu_engine.py", "engine/kernels.py", "engine/reference_package.py", "engine/talker_frame.py"),  # a GPU
-    *("results.py", "run_all.py", "suite/agreement.py", "suite/regression.py"),  # no figures of their own
+    "engine/gpu_engine.py",  # a GPU
+    *("results.py", "run_all.py", "suite/regression.py"),  # no figures of their own
 }
 
 

@@ -76,7 +76,7 @@ def lines(servers: dict[str, ServerReport], components: Sequence[ComponentResult
     if findings:
         yield "## Findings"
         yield ""
-        yield "From scripts that were removed once their question was answered; commit `8ffd358c` has them."
+        yield "From scripts that were removed once they had answered; commit `8ffd358c` or `2f1c57a6` has them."
         yield ""
         yield from (f"- `{script}`: {finding}" for script, finding in findings.items())
         yield ""

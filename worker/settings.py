@@ -300,12 +300,3 @@ class DecoderSettings(WorkerSettings):
         if others != [None] or not isinstance(first, DecoderAddress) or first.kind != kind:
             raise ValueError(f"RHAPSODE_DECODER_DEVICE: a decoder worker has one address, ws://:TOKEN@HOST:PORT/{kind}")
         return self
-
-
-class JanitorSettings(ItemSettings):
-    """The janitor.
-
-    pod_costs: tell Kubernetes which workers' pods to take away first; their names are the workers'.
-    """
-
-    pod_costs: bool = False

@@ -5,18 +5,15 @@
 Writes a random checkpoint of the size unless `--checkpoint` names one. Random weights cost what real ones do. Requests
 end at a number of frames drawn evenly from 5 to 15 s. Audio is counted when its samples are delivered, in a window that
 begins once the batch is full. The device's memory is watched: `--window 580` or `--poisson-window 580` make a soak. A
-request that fails ends the run with its error. `--reference qwen-tts` runs that package's static batch on the same
-checkpoint, in a process with `--reference-path` on its module path. Prints a line of JSON for each figure.
+request that fails ends the run with its error. Prints a line of JSON for each figure.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -108,8 +105,6 @@ def main() -> None:
             tell("open loop", **open_loop(driver, per_s, given.poisson_window))
         tell("stats", **asdict(engine.stats()), most_mib=round(torch.cuda.max_memory_allocated() / 2**20))
         engine.close()
-        if given.reference:
-            report += measure_reference(checkpoint, given)
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
@@ -152,8 +147,6 @@ def _arguments() -> argparse.Namespace:
     options.add_argument("--first-running", type=numbers, default=[0, 32], help="streams beside a first audio")
     options.add_argument("--first-samples", type=int, default=40)
     options.add_argument("--codec", action=argparse.BooleanOptionalAction, default=True)
-    options.add_argument("--reference", choices=("qwen-tts",))
-    options.add_argument("--reference-path", default="", help="where that package and what it needs are installed")
     options.add_argument("--json", type=Path)
     return options.parse_args()
 
@@ -236,16 +229,6 @@ def pass_ms(passes: CapturedPasses, shape: PassShape) -> float:
         passes.launch(shape, rows).samples()
         times.append(1e3 * (time.perf_counter() - started_s))
     return statistics.median(times[2:])
-
-
-def measure_reference(checkpoint: Path, given: argparse.Namespace) -> list[Row]:
-    """The package's own static batches, in a separate process: it needs another version of transformers."""
-    script = Path(__file__).with_name("reference_package.py")
-    command = [sys.executable, str(script), str(checkpoint), "--device", given.device, "--batches", "1,128"]
-    environment = os.environ | {"PYTHONPATH": given.reference_path}
-    finished = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    print(finished.stdout, flush=True)
-    return [json.loads(line) for line in finished.stdout.splitlines() if line.startswith("{")]
 
 
 if __name__ == "__main__":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rhapsode import system_packages
-from rhapsode.stack import commands, foreign_lines
+from rhapsode.stack import commands
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.models import with_checkpoints
 from rhapsode.stack.options import StackOptions
@@ -15,9 +13,6 @@ from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
 from rhapsode.stack.planning.wishes import DEVICE_SETTING
 from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR, VALKEY
 from rhapsode.stack.supervision.child import ProcessSpec
-
-if TYPE_CHECKING:
-    from storage.runtime.observability.logs import LogFormat
 
 CLIENT_ONLY = frozenset(
     {
@@ -112,11 +107,3 @@ def _spec(
     return ProcessSpec(
         planned.name, command, environment, data_dir.run, grace_s, inherited_fds=inherited_fds, cores=planned.cores
     )
-
-
-def logged_like_ours(foreign: ProcessSpec, log_format: LogFormat) -> ProcessSpec:
-    """A program that is not ours, with lines in its log as those that ours write into theirs."""
-    if log_format == "console":
-        return foreign
-    writer = commands.python("-I", "-S", foreign_lines.__file__, foreign.name)
-    return replace(foreign, environment={**foreign.environment, "TZ": "UTC"}, log_writer=writer)

@@ -32,7 +32,6 @@ from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, tak
 from rhapsode.stack.supervision.child import ProcessSpec, SupervisedChild
 from rhapsode.stack.supervision.supervisor import Supervisor, end_orphans
 from storage.runtime.config.sources import without_empty
-from storage.runtime.observability.logs import LogFormat
 
 LOOK_S = 0.1
 
@@ -156,17 +155,14 @@ class Stack:
         with closing(StateProbe(settings)) as state:
             self._observer(WaitingFor("Valkey" if backing.server else "Redis"))
             if backing.server:
-                self._start_foreign(backing.server, settings.log_format)
+                server = replace(backing.server, cores=self._plan.common_cores)
+                self._supervisor.start([SupervisedChild(server, self._data_dir.logs)])
             if not self._await(state.is_answering):
                 return
             self._supervisor.start(
                 [SupervisedChild(self._spec(each, shared), self._data_dir.logs) for each in self._plan.processes]
             )
             self._await_service(state)
-
-    def _start_foreign(self, spec: ProcessSpec, log_format: LogFormat) -> None:
-        spec = replace(processes.logged_like_ours(spec, log_format), cores=self._plan.common_cores)
-        self._supervisor.start([SupervisedChild(spec, self._data_dir.logs)])
 
     def _await_service(self, state: StateProbe) -> None:
         with api_client(self._url) as client:

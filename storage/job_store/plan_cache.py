@@ -12,8 +12,9 @@ from typing import Generic, Protocol, TypeVar
 
 from reading.plan.plan import Plan, decode_plan
 from storage.jobs.chapter_files import ChapterFile, decode_chapter_files
+from storage.narration.voice_reference import VoiceReference
 from storage.objects.store import ArtifactStore
-from storage.voices.plan import PlannedVoice, decode_voice_plan
+from storage.voices.plan import decode_voice_plan
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -82,7 +83,7 @@ class ChapterFileCache(DecodedCache[tuple[ChapterFile, ...]]):
         super().__init__(artifacts, decode_chapter_files, max_bytes)
 
 
-VoicePlan = tuple[PlannedVoice, ...]
+VoicePlan = tuple[VoiceReference, ...]
 
 
 class Planned(Protocol):

@@ -53,11 +53,6 @@ def batch_shard(tenant: TenantId, batch: JobId, index: int) -> str:
     return f"{job_prefix(tenant, batch)}shards/{index:06d}.jsonl"
 
 
-def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:
-    """What voice `index` of a `voice_cache` job is to be made from."""
-    return f"{job_prefix(tenant, job)}recordings/{index:06d}"
-
-
 def cover(tenant: TenantId, job: JobId, upload_id: UploadId) -> str:
     """The job's copy of a picture that its caller uploaded."""
     return f"{job_prefix(tenant, job)}covers/{upload_id}"

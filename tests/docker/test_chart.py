@@ -284,25 +284,6 @@ def test_speech_workers_scale_on_what_waits_for_their_model() -> None:
         assert "replicas" not in deployments[name], "the autoscaler alone decides"
 
 
-def test_a_scale_in_meets_workers_that_hold_nothing_first() -> None:
-    """The janitor alone may write the costs, and nothing but a pod's own fields."""
-    (role,) = of_kind(rendered(FULL), "Role")
-    (binding,) = of_kind(rendered(FULL), "RoleBinding")
-    janitors = [each for each in of_kind(rendered(FULL), "Deployment") if each["metadata"]["name"].endswith("-janitor")]
-    with_token = [
-        each["metadata"]["name"]
-        for each in of_kind(rendered(FULL), "Deployment")
-        if any("projected" in volume for volume in each["spec"]["template"]["spec"]["volumes"])
-    ]
-    (container,) = janitors[0]["spec"]["template"]["spec"]["containers"]
-
-    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}]
-    assert binding["roleRef"]["name"] == role["metadata"]["name"]
-    assert with_token == [janitors[0]["metadata"]["name"]]
-    assert {"name": "RHAPSODE_POD_COSTS", "value": "true"} in container["env"]
-    assert not list(of_kind(rendered(MINIMAL), "Role"))
-
-
 def test_scaling_asks_for_metrics_that_exist() -> None:
     asked = set(re.findall(r"rhapsode_[a-z_]+", (CHART / "templates" / "scaledobjects.yaml").read_text()))
 

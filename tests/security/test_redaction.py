@@ -101,11 +101,11 @@ def test_a_setting_that_is_a_secret_is_marked_as_one() -> None:
         return [name for name, field in fields if field.annotation is not SecretStr and field.repr]
 
     from api.settings import ApiSettings
-    from worker.settings import JanitorSettings, WorkerSettings
+    from worker.settings import ItemSettings, WorkerSettings
     from worker.webhooks.settings import HookSettings
 
     harmless = {"tls_key", "live_tls_key", "key_prefix"}
-    for settings in (StorageSettings, ApiSettings, WorkerSettings, JanitorSettings, HookSettings):
+    for settings in (StorageSettings, ApiSettings, WorkerSettings, ItemSettings, HookSettings):
         for name in set(names(settings)) - harmless:
             assert not any(word in name for word in ("secret", "key", "password", "token")), name
 

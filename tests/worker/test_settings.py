@@ -19,7 +19,7 @@ from worker.engine.settings import (
     Precision,
     VllmEngineSettings,
 )
-from worker.settings import PACKAGED, CpuWorkerSettings, JanitorSettings, WorkerSettings
+from worker.settings import PACKAGED, CpuWorkerSettings, ItemSettings, WorkerSettings
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_every_setting_is_known_to_all_processes() -> None:
-    fields = {*WorkerSettings.model_fields, *JanitorSettings.model_fields}
+    fields = {*WorkerSettings.model_fields, *ItemSettings.model_fields}
 
     assert {f"RHAPSODE_{name.upper()}" for name in fields} <= SETTING_NAMES
 

@@ -16,14 +16,12 @@ from storage.job_store.plan_cache import VoicePlan
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
-from storage.voices.plan import ListedRecording
 from storage.voices.records import CacheRequest, CacheTarget, RequestOutcome
 from worker.errors import NotYet, NoVoiceSlot, PermanentItemError, unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import until_available
 from worker.planning.voice_waiting import LOOK_AGAIN_S
 from worker.services import SpeechServices, WorkerServices
-from worker.voices.listing import take_recordings, voice_from_list
 from worker.voices.resolving import Preparation
 
 logger = logging.getLogger(__name__)
@@ -40,9 +38,7 @@ def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
     The list of voices is the plan. What the voices have become since the job was accepted is said by their items.
     """
     voices = until_available(lambda: _voices(item, services), held)
-    take_recordings(voices, held, services.artifacts)
-    known = [voice for voice in voices if isinstance(voice, VoiceReference)]
-    wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in known]
+    wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in voices]
     until_available(lambda: _ask(wanted, item.lease, spec, services), held)
     result = PlanResult(item.input_key, len(voices), VOICE_COST_MS * len(voices))
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
@@ -60,10 +56,7 @@ def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
 
 def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
     started = time.monotonic()
-    index = int(item.lease.item)
-    voice = until_available(lambda: _voices(item, services.worker), held)[index]
-    if isinstance(voice, ListedRecording):
-        voice = voice_from_list(voice, index, held, services.worker.artifacts, services.worker.voice_store)
+    voice = until_available(lambda: _voices(item, services.worker), held)[int(item.lease.item)]
     # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
     (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services.worker), held)

@@ -30,25 +30,22 @@ from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.watched import watched_thread
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
-from worker.janitor.periodic_jobs import Chore, run_chores
-from worker.janitor.pod_costs import PodCosts, pods_of_this_cluster
+from worker.janitor.periodic_jobs import run_chores
 from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, Leadership, chores_of, removals_of
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
 from worker.process.metrics_server import serve_metrics
 from worker.process.reporting import Reporting
 from worker.process.state_watch import StateWatch
-from worker.settings import JanitorSettings
+from worker.settings import ItemSettings
 
 logger = logging.getLogger("worker.janitor")
-
-POD_COSTS_INTERVAL_S = 15.0
 
 TICKET_CAP = 256
 """Tickets that may wait in a queue: about four times the slots of all workers."""
 
 
-def _agree_on_layout(settings: JanitorSettings) -> None:
+def _agree_on_layout(settings: ItemSettings) -> None:
     """A janitor may start before Redis does. Workers check the same and need Redis."""
     try:
         with connect_redis(settings) as redis:
@@ -61,11 +58,10 @@ def _agree_on_layout(settings: JanitorSettings) -> None:
 
 def main() -> None:
     with settings_refused_by("janitor"):
-        settings = load_settings(JanitorSettings)
+        settings = load_settings(ItemSettings)
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
         metrics = serve_metrics(settings.metrics_port)
-        pods = pods_of_this_cluster() if settings.pod_costs else None
         artifacts = open_artifacts(settings, FOR_CHORES)
     configure_process_logging(settings, role="janitor")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
@@ -77,8 +73,7 @@ def main() -> None:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
         lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
         name = f"{socket.gethostname()}-janitor-{uuid.uuid4().hex[:8]}"
-        registry = WorkerRegistry(redis, settings.key_prefix)
-        reporting = Reporting(registry, name, WorkerRole.JANITOR)
+        reporting = Reporting(WorkerRegistry(redis, settings.key_prefix), name, WorkerRole.JANITOR)
         reporting.begin()
         logger.info("janitor ready")
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
@@ -90,17 +85,8 @@ def main() -> None:
         removals = removals_of(janitor, voices)
         remover = watched_thread("removals", partial(run_chores, removals, leadership.is_held, stop), stop)
         remover.start()
-        coster = None
-        if pods is not None:
-            costs = PodCosts(registry, pods)
-            chores = [Chore(POD_COSTS_INTERVAL_S, costs.tell_pod_costs)]
-            coster = watched_thread("pod-costs", partial(run_chores, chores, leadership.is_held, stop), stop)
-            coster.start()
         run_chores(chores_of(janitor, state, hooks), leadership.renew, stop)
         remover.join()
-        if coster is not None and pods is not None:
-            coster.join()
-            pods.close()
         reporting.close()
         try:
             lock.release()

@@ -8,8 +8,6 @@ from api.acceptance.acceptance import Accepted, find_response, submit_with_input
 from api.http.problems.problem import invalid_field, no_clones, problem
 from api.services.intake import JobIntake
 from api.voices.caches.view import shown_state
-from api.voices.consent import stated
-from api.voices.manifest import listed_voices
 from api.voices.matching import cache_request, choose_mode, choose_model, cloning_models, modes_of, reference
 from api.webhooks.job_webhook import choose_webhook
 from rhapsode.contract.jobs.states import Priority
@@ -22,7 +20,7 @@ from storage.jobs.webhook_target import WebhookTarget
 from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.objects.keys import voice_list
 from storage.queue.model_registry import ModelCard
-from storage.voices.plan import PlannedVoice, encode_voice_plan
+from storage.voices.plan import encode_voice_plan
 from storage.voices.records import CacheState, VoiceCacheRecord, VoiceRecord
 
 BUILD_S = 1
@@ -56,12 +54,7 @@ def order_many_caches(
     cards = intake.models.list()
     card = _one_model(order.model, cards)
     mode = None if order.mode is None else CacheMode(order.mode)
-    voices: Sequence[PlannedVoice]
-    if order.manifest is not None:
-        consent = stated(intake.settings, order.manifest.consent)
-        manifest = order.manifest.model_copy(update={"consent": consent})
-        voices = listed_voices(intake.artifacts, tenant, manifest, card, cards, mode)
-    elif order.voices is not None:
+    if order.voices is not None:
         voices = [_reference(record, card, mode) for record in _named(intake, tenant, order.voices)]
     else:
         records = list(_filtered(intake, tenant, order.filter or CacheFilter(), card, cards))
@@ -78,7 +71,7 @@ def order_many_caches(
 def submit_voices(
     intake: JobIntake,
     tenant: TenantId,
-    voices: Sequence[PlannedVoice],
+    voices: Sequence[VoiceReference],
     card: ModelCard,
     order: BulkCacheOrder,
     idempotency: IdempotencyKey | None,

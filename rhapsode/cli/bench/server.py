@@ -42,13 +42,13 @@ def bench_server(url: str, options: ServerOptions, shared: SharedOptions) -> Non
     if options.continue_:
         report = _continued(report, plan, shared.json)
     check_speaks(plan)
-    _save(report, shared.json, options.html)  # an unwritable path fails before the measurement
+    _save(report, shared.json)  # an unwritable path fails before the measurement
     if options.quick and earlier is None:
         plan = make_plan(url, options, shared, char_s=check_speaks(plan, 1))
         report = _report(plan, options, shared)
     status = _measure(report, plan, shared.json)
     echo(text_report(report), nl=False)
-    _save(report, shared.json, options.html)
+    _save(report, shared.json)
     worse = _tell_difference(earlier, report, options.worse_than) if earlier is not None else set()
     _tell_worse(worse)
     if status or worse or not any(stage.summary.whole for stage in report.stages):
@@ -88,10 +88,10 @@ def _bench_in_turns(plan: BenchPlan, options: ServerOptions, shared: SharedOptio
         other = _of_baseline(plan, options)
     report, baseline = _report(plan, options, shared), _report(other, options, shared)
     report.baseline = baseline
-    _save(report, shared.json, options.html)
+    _save(report, shared.json)
     status = _run_with_lines(lambda tell: run_in_turns((report, baseline), (plan, other), tell))
     echo(text_report(report), nl=False)
-    _save(report, shared.json, options.html)
+    _save(report, shared.json)
     worse = _tell_difference(baseline, report, options.worse_than)
     if worse and not status:
         # Requests of one busy second are late together. A difference that matters is seen twice.
@@ -171,7 +171,7 @@ def _measure(report: ServerReport, plan: BenchPlan, json: Path | None) -> int:
     """0, or the exit status after Ctrl-C. After a kill, the file has the finished stages."""
     from rhapsode.bench.server.run import run_all
 
-    return _run_with_lines(lambda tell: run_all(report, plan, tell, keep=lambda: _save(report, json, None)))
+    return _run_with_lines(lambda tell: run_all(report, plan, tell, keep=lambda: _save(report, json)))
 
 
 def _run_with_lines(measure: Callable[[Tell], None]) -> int:
@@ -184,13 +184,9 @@ def _run_with_lines(measure: Callable[[Tell], None]) -> int:
     return 0
 
 
-def _save(report: ServerReport, json: Path | None, html: Path | None) -> None:
-    from rhapsode.bench.server.page import write_page
-
+def _save(report: ServerReport, json: Path | None) -> None:
     if json is not None:
         report.write(json)
-    if html is not None:
-        write_page(report, html)
 
 
 def _digest(recording: Path | None) -> str | None:

@@ -86,9 +86,6 @@ class ServerOptions:
     recordings: Annotated[Path | None, typer.Option(metavar="DIR", help="Save the recordings of --quality here.")] = (
         None
     )
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with plots. It needs no network.")
-    ] = None
     continue_: Annotated[bool, typer.Option("--continue", help="Add missing measurements to --json.")] = False
     baseline: Annotated[
         str | None,

@@ -131,7 +131,7 @@ def _settings_class(process: ProcessName) -> type[StorageSettings]:
         case "hooks-worker":
             from worker.webhooks.settings import HookSettings as Settings
         case "janitor":
-            from worker.settings import JanitorSettings as Settings
+            from worker.settings import ItemSettings as Settings
     return Settings
 
 

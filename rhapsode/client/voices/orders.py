@@ -42,25 +42,10 @@ class Blend:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """New voices: the id of an upload that lists them, whose `audio` column holds ids of uploads. See `client.upload`.
-
-    consent: the statement for lines that have none.
-    """
-
-    upload_id: str
-    format: Literal["jsonl", "csv"] = "jsonl"
-    consent: str = ""
-
-    def body(self) -> dict[str, JsonValue]:
-        return json_object({"upload_id": self.upload_id, "format": self.format, "consent": self.consent or None})
-
-
-@dataclass(frozen=True, slots=True)
 class BulkOrder:
     """Which voices are to be made ready, and how.
 
-    voices: ids or names; None for those of `manifest`, or every one of the caller's whose caches are in `state`.
+    voices: ids or names; None for every one of the caller's whose caches are in `state`.
     model: may be left out where only one clones.
     """
 
@@ -71,7 +56,6 @@ class BulkOrder:
     force: bool = False
     priority: Literal["high", "normal", "low"] = "low"
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
-    manifest: Manifest | None = None
 
     def body(self) -> dict[str, JsonValue]:
         how = {"model": self.model, "mode": self.mode, "force": self.force}
@@ -80,6 +64,4 @@ class BulkOrder:
     def _which(self) -> dict[str, object]:
         if self.voices is not None:
             return {"voices": self.voices}
-        if self.manifest is not None:
-            return {"manifest": self.manifest.body()}
         return {"filter": json_object({"state": self.state})}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Answer, Choice, MetadataKey, MetadataValue, Name, RequestBody, exactly_one
@@ -13,7 +13,6 @@ from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.jobs.schedule import DAY_S, Retention
 from rhapsode.contract.jobs.states import Priority
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
-from rhapsode.contract.speakable_text import check_prose
 
 MAX_BULK_VOICES = 20_000
 
@@ -35,26 +34,13 @@ class CacheFilter(RequestBody):
     state: ShownState | None = None
 
 
-class ManifestOrder(RequestBody):
-    """Voices to be made first: an upload that lists them, one a line, and the uploads of their recordings.
-
-    A line is a JSON object, or a row of a CSV file with a header: `name`, `audio` (the id of an upload), and if wanted
-    `ref_text`, `consent`, `language`, `description`. `consent`: the statement for lines that have none.
-    """
-
-    upload_id: Name
-    format: Literal["jsonl", "csv"] = "jsonl"
-    consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = None
-
-
 class BulkCacheOrder(RequestBody):
-    """Make many voices ready for one model: `voices` (ids or names), a `filter`, or a `manifest` of new ones."""
+    """Make many voices ready for one model: `voices` (ids or names), or a `filter`."""
 
-    model_config = ConfigDict(json_schema_extra=exactly_one(voices="array", filter="object", manifest="object"))
+    model_config = ConfigDict(json_schema_extra=exactly_one(voices="array", filter="object"))
 
     voices: list[Name] | None = Field(default=None, min_length=1, max_length=MAX_BULK_VOICES)
     filter: CacheFilter | None = None
-    manifest: ManifestOrder | None = None
     model: Name | None = None
     mode: Mode | None = None
     force: bool = False
@@ -65,8 +51,8 @@ class BulkCacheOrder(RequestBody):
 
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
-        if [self.voices, self.filter, self.manifest].count(None) != 2:
-            raise PydanticCustomError("not_allowed", "say one of `voices`, `filter` and `manifest`")
+        if (self.voices is None) == (self.filter is None):
+            raise PydanticCustomError("not_allowed", "say `voices` or `filter`")
         return self
 
 

@@ -8,16 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import ProcessRecord
 from rhapsode.stack.supervision import launcher
-from rhapsode.stack.supervision.log_writer import LogWriter
 
 FIRST_RESTART_S = 0.5
 LONGEST_RESTART_S = 4.0
@@ -35,7 +33,6 @@ class ProcessSpec:
     """command: absolute program first. environment: all of it. grace_s: between SIGTERM and SIGKILL.
 
     cores: those it may run on, with all that it starts; none: all.
-    log_writer: a program that reads what the process says and writes its log; empty: the process does that itself.
     """
 
     name: str
@@ -44,7 +41,6 @@ class ProcessSpec:
     working_dir: Path
     grace_s: float
     inherited_fds: tuple[int, ...] = ()
-    log_writer: tuple[str, ...] = ()
     cores: tuple[int, ...] = ()
 
 
@@ -61,7 +57,6 @@ class SupervisedChild:
         self.failures = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._record: ProcessRecord | None = None
-        self._writer: LogWriter | None = None
         self._started_s = 0.0
         self._log_start = 0
         self._due_s = 0.0
@@ -77,7 +72,7 @@ class SupervisedChild:
     def start(self) -> None:
         """Start the process in a separate session: only the supervisor gets Ctrl-C."""
         self._log_start = _rotate(self.log) if self._has_log else 0
-        with self._output() as output:
+        with self.log.open("ab") if self._has_log else nullcontext() as output:
             self._process = subprocess.Popen(
                 [*_launcher(self.spec), *self.spec.command],
                 stdin=subprocess.DEVNULL,
@@ -98,7 +93,6 @@ class SupervisedChild:
             return None
         # What it started is in its session; nothing of it may hold a lease or the model's memory any longer.
         self._signal_group(signal.SIGKILL)
-        self._finish_log()
         self._process, self._record = None, None
         healthy = time.monotonic() - self._started_s >= HEALTHY_S
         self.failures = 1 if healthy else self.failures + 1
@@ -121,13 +115,7 @@ class SupervisedChild:
             return
         self._signal_group(signal.SIGKILL)
         self._process.wait()
-        self._finish_log()
         self._process, self._record = None, None
-
-    def mend_log(self) -> None:
-        """Replace the writer of the log if it has died."""
-        if self._writer is not None:
-            self._writer.mend()
 
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -141,24 +129,6 @@ class SupervisedChild:
             log.seek(max(self._log_start, size - LOG_TAIL_BYTES))
             said = log.read().decode(errors="replace").split("\n")
         return next((_told(line.strip()) for line in reversed(said) if line.strip()), "")
-
-    @contextmanager
-    def _output(self) -> Generator[int | IO[bytes] | None]:
-        """Where the process writes: into its log, or to who writes that; None: as this one."""
-        if not self._has_log:
-            yield None
-        elif self.spec.log_writer:
-            self._writer = LogWriter(self.spec.log_writer, self.log)
-            with self._writer.input() as to_writer:
-                yield to_writer
-        else:
-            with self.log.open("ab") as log:
-                yield log
-
-    def _finish_log(self) -> None:
-        if self._writer is not None:
-            self._writer.finish()
-            self._writer = None
 
     def _signal_group(self, signum: signal.Signals) -> None:
         if self._process is not None:

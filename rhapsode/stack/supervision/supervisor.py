@@ -92,7 +92,6 @@ class Supervisor:
 
     def _restart_due(self) -> None:
         for child in self._children.values():
-            child.mend_log()
             if child.is_due():
                 child.start()
                 self.announce()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,15 +62,6 @@ def test_a_voice_keeps_the_operators_statement_or_its_own(operators: ServedApi) 
     assert (ada["consent"]["statement"], ada["consent"]["actor"]) == (OPERATORS_STATEMENT, "local")
 
 
-def test_a_list_of_voices_needs_no_statement(operators: ServedApi) -> None:
-    audio = _upload(operators, recording())
-    manifest = _upload(operators, json.dumps({"name": "Ada", "audio": audio}).encode())
-
-    ordered = operators.http.post("/v1/voice-caches", json={"manifest": {"upload_id": manifest}})
-
-    assert ordered.status_code == 202, ordered.text
-
-
 def test_the_command_line_needs_no_statement(operators: ServedApi, command_line: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "ada.wav").write_bytes(recording())
     server = ("--server", operators.url)
@@ -82,9 +72,3 @@ def test_the_command_line_needs_no_statement(operators: ServedApi, command_line:
 
     assert (added.returncode, added.stderr) == (0, "")
     assert operators.http.get("/v1/voices").json()["data"][0]["consent"]["statement"] == OPERATORS_STATEMENT
-
-
-def _upload(api: ServedApi, data: bytes) -> str:
-    made = api.http.post("/v1/uploads", json={"bytes": len(data)}).json()
-    api.http.put(made["url"], content=data).raise_for_status()
-    return made["id"]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
 from storage.jobs.record import JobError
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.voices.plan import ListedRecording, decode_voice_plan
 from storage.voices.store import VoiceStore
 from tests.api.harness import ServedApi, claim
 from tests.api.voices.voices import (
@@ -274,7 +271,6 @@ def test_caches_are_listed_page_by_page(api: ServedApi) -> None:
         ({"voices": []}, "/voices"),
         ({"voices": ["nobody"]}, "/voices/0"),
         ({"filter": {"state": "gone"}}, "/filter/state"),
-        ({"filter": {}, "manifest": {"upload_id": "upl_1"}}, ""),
         ({"filter": {}, "model": "small"}, "/model"),
         ({"filter": {}, "tempo": 1}, "/tempo"),
     ],
@@ -302,75 +298,3 @@ def test_a_repeated_bulk_order_is_one_job(api: ServedApi) -> None:
 
 def test_a_filter_that_means_no_voice_is_not_found(api: ServedApi) -> None:
     assert api.http.post("/v1/voice-caches", json={"filter": {}}).status_code == 404
-
-
-def stored_upload(api: ServedApi, content: bytes) -> str:
-    place = api.http.post("/v1/uploads", json={"bytes": len(content)}).json()
-    assert httpx.put(place["url"], content=content).status_code == 201
-    return place["id"]
-
-
-def order_manifest(api: ServedApi, manifest: str, **more: object) -> httpx.Response:
-    return api.http.post(
-        "/v1/voice-caches",
-        json={"manifest": {"upload_id": stored_upload(api, manifest.encode()), **more}},
-    )
-
-
-@pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_a_manifest_of_uploads_becomes_a_job_over_new_voices(api: ServedApi, form: str) -> None:
-    audio = stored_upload(api, recording())
-    if form == "csv":
-        manifest = f'name,audio,ref_text,consent\nAda,{audio},"Hello, there.",\nBo,{audio},,I am Bo\n'
-    else:
-        rows = [{"name": "Ada", "audio": audio, "ref_text": "Hello, there."}]
-        rows += [{"name": "Bo", "audio": audio, "consent": "I am Bo"}]
-        manifest = "\n".join(map(json.dumps, rows))
-
-    answer = order_manifest(api, manifest, format=form, consent=CONSENT)
-
-    assert answer.status_code == 202, answer.text
-    assert answer.json()["request"]["voices"] == 2
-    item = claim(api, CPU_QUEUE)
-    ada, bo = decode_voice_plan(api.objects.get(item.input_key))
-    assert isinstance(ada, ListedRecording)
-    assert isinstance(bo, ListedRecording)
-    assert (ada.name, ada.audio, ada.mode, ada.ref_text) == ("Ada", audio, "in_context", "Hello, there.")
-    assert (bo.name, bo.mode, bo.consent.statement) == ("Bo", "x_vector", "I am Bo")
-    assert ada.consent.statement == CONSENT
-
-
-@pytest.mark.parametrize(
-    ("manifest", "complaint"),
-    [
-        ("", "lists no voice"),
-        ("not json", "line 1: the body is not JSON"),
-        ('{"name": "Ada"}', "line 1: audio: "),
-        ('\n{"name": "Ada", "audio": "upl_x"}', "line 2: audio: must be the id of an upload"),
-        ('{"name": "Ada", "audio": "AUDIO", "tempo": 2}', "line 1: tempo: "),
-        ('{"name": "voc_1", "audio": "AUDIO"}', "line 1: name: "),
-        ('{"name": "Alice", "audio": "AUDIO"}', "line 1: name: 'Alice' is a built-in voice"),
-        ('{"name": "a", "audio": "AUDIO"}\n{"name": "A", "audio": "AUDIO"}', "line 2: name: line 1 has this name"),
-        ("[1, 2]", "line 1: "),
-    ],
-)
-def test_a_manifest_that_cannot_be_meant_is_refused_by_its_lines(api: ServedApi, manifest: str, complaint: str) -> None:
-    manifest = manifest.replace("AUDIO", stored_upload(api, recording())) or "\n"
-
-    answer = order_manifest(api, manifest, consent=CONSENT)
-
-    assert answer.status_code == 422, answer.text
-    assert complaint in answer.json()["errors"][0]["detail"]
-    assert answer.json()["errors"][0]["pointer"].startswith("/manifest")
-    assert list(api.redis.scan_iter(match="*job:*")) == []
-
-
-def test_a_manifest_needs_consent_and_a_file_that_arrived(api: ServedApi) -> None:
-    audio = stored_upload(api, recording())
-
-    without = order_manifest(api, json.dumps({"name": "Ada", "audio": audio}))
-    absent = api.http.post("/v1/voice-caches", json={"manifest": {"upload_id": "upl_" + "0" * 26}})
-
-    assert (without.status_code, without.json()["errors"][0]["code"]) == (422, "missing")
-    assert "line 1: consent: " in without.json()["errors"][0]["detail"]
-    assert (absent.status_code, absent.json()["errors"][0]["pointer"]) == (422, "/manifest/upload_id")

@@ -72,14 +72,15 @@ SHAPES = {
 
 @dataclass
 class Manner:
-    """pieces: of 0.1 s of a tone, behind one of silence; pause_s: before each. heard: the bodies of all requests.
+    """pieces: of 0.1 s of a tone, behind one of silence; pause_s: before each, so that no client asks a thousand times
+    a second. heard: the bodies of all requests.
 
     fails_after: how many requests are answered before all others are 503. breaks_off: every answer, in its middle.
     headers: in place of the shape's. head: of the audio, before its first sample.
     """
 
     pieces: int = 5
-    pause_s: float = 0.0
+    pause_s: float = 0.01
     fails_after: int | None = None
     breaks_off: bool = False
     headers: dict[str, str] | None = None

@@ -66,10 +66,10 @@ def test_what_is_given_alone_is_short(run_cli: RunCli) -> None:
 
 def test_a_process_that_could_not_start_is_said_in_one_line(run_cli: RunCli) -> None:
     too_small = run_cli("config", "show", "api", env={"RHAPSODE_MAX_UPLOAD_BYTES": "1"})
-    misspelt = run_cli("config", "show", "janitor", env={"RHAPSODE_POD_COST": "3"})
+    misspelt = run_cli("config", "show", "janitor", env={"RHAPSODE_LEASE": "3"})
 
     complaint = "rhapsode: api: RHAPSODE_MAX_UPLOAD_BYTES: must be greater than or equal to 1024\n"
     assert (too_small.returncode, too_small.stderr) == (1, complaint)
     assert misspelt.returncode == 1
     assert misspelt.stderr.count("\n") == 1
-    assert "did you mean RHAPSODE_POD_COSTS?" in misspelt.stderr
+    assert "did you mean RHAPSODE_LEASE_S?" in misspelt.stderr

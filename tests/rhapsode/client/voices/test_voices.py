@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
-from rhapsode.client.voices.orders import Blend, BulkOrder, Manifest, Preview
+from rhapsode.client.voices.orders import Blend, BulkOrder, Preview
 from rhapsode.contract.jobs.narration import ShownNarration
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.conftest import RunCli
@@ -186,22 +186,6 @@ def test_many_voices_are_made_ready_by_one_job(client: Rhapsode, recording: Path
     ready = list(client.voices.list_caches({"ready"}, page_size=2))
     assert {cache.voice for cache in ready} == {voice.id for voice in made}
     assert list(client.voices.list_caches({"failed"})) == []
-
-
-def test_voices_come_from_a_manifest_of_uploads(client: Rhapsode, recording: Path, tmp_path: Path) -> None:
-    audio = client.upload(recording).id
-    manifest = tmp_path / "manifest.csv"
-    manifest.write_text(f"name,audio,ref_text\nMary,{audio},Hello there.\nGrace,{audio},\n")
-
-    order = BulkOrder(manifest=Manifest(client.upload(manifest).id, "csv", CONSENT))
-    ended = client.wait(client.voices.prepare_many(order), timeout_s=120)
-
-    assert (ended.state, ended.progress.segments.done) == ("succeeded", 2)
-    mary = client.voices.get("Mary")
-    assert (mary.ref_text, client.voices.sample(mary)) == ("Hello there.", recording.read_bytes())
-    assert {cache.voice for cache in client.voices.list_caches({"ready"})} == {
-        client.voices.get(name).id for name in ("Mary", "Grace")
-    }
 
 
 def test_the_asyncio_client_makes_voices_ready_too(stack: Stack, recording: Path) -> None:

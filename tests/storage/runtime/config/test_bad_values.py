@@ -18,10 +18,10 @@ from storage.runtime.config.setting_files import NEVER_EMPTY
 from storage.runtime.config.settings import MOST, SETTING_NAMES, SettingsError, StorageSettings, load_settings
 from tests.environment import without_settings
 from worker.process.drain import DrainSettings
-from worker.settings import JanitorSettings, WorkerSettings
+from worker.settings import ItemSettings, WorkerSettings
 from worker.webhooks.settings import HookSettings
 
-READERS = (ApiSettings, WorkerSettings, JanitorSettings, HookSettings, DrainSettings)
+READERS = (ApiSettings, WorkerSettings, ItemSettings, HookSettings, DrainSettings)
 FIELDS = [(reader, field) for reader in READERS for field in reader.model_fields]
 WRONG_TYPES = ("steam", "{", "[]", "1-2-3", "https://[", "redis://h:99999/0", "10.0.0.0/99")
 WRONG_NUMBERS = ("-1", "nan", "inf", "-inf", "1e308", str(MOST + 1), "9" * 400)
