@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -192,14 +193,13 @@ def half_report(
 
 
 def shares(lines: Lines, calibration: Calibration) -> dict[str, object]:
-    flagged = [each for each in lines if found(each, calibration)]
-    before = sum(bool(found(each, calibration, sounds=False)) for each in lines)
-    kinds = Counter(kind for each in flagged for kind in found(each, calibration))
+    kinds = [found(each, calibration) for each in lines]
+    flagged = [each for each, these in zip(lines, kinds, strict=True) if these]
     return {
         "lines": len(lines),
         "flagged": len(flagged),
-        "without_sounds": before,
-        "by": dict(kinds.most_common()),
+        "without_sounds": sum(bool(found(each, calibration, sounds=False)) for each in lines),
+        "by": dict(Counter(kind for these in kinds for kind in these).most_common()),
         "texts": [f"{each.speaker}: {each.text}" for each in flagged] if len(flagged) < len(lines) / 10 else [],
     }
 
@@ -210,7 +210,7 @@ def found(one: Example, calibration: Calibration, *, sounds: bool = True) -> lis
     return [each.defect.value for each in findings]
 
 
-def print_report(report: Mapping[str, object]) -> None:
+def print_report(report: Mapping[str, Any]) -> None:
     print(f"CPU of the look at sounds: {report['cpu_ms_a_line']} ms a line\n")
     print("| half | fault | lines | flagged | without sounds |\n|---|---|---:|---:|---:|")
     for half in ("bounds", "reported"):
