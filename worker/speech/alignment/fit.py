@@ -20,11 +20,11 @@ _USUAL = 2.0
 """How far a frame of good speech is unlike its phone, for a consonant's closure or a slurred vowel."""
 
 _NAMES = (
-    "A=ey I=ay O=ow Q=ow W=aw Y=oy a=ae e=ey o=ao ɑ=aa ɒ=aa æ=ae ɔ=ao ə=ah ɐ=ah ᵊ=ah ʌ=ah ɛ=eh ɜ=er i=iy ɪ=ih "
-    "ᵻ=ih u=uw ʊ=uh b=b d=d f=f h=hh j=y k=k l=l m=m n=n p=p s=s t=t T=t ɾ=t ʔ=t v=v w=w z=z ð=dh θ=th ʃ=sh ʒ=zh "
-    "ʤ=jh ʧ=ch ɡ=g ŋ=ng ɹ=r"
+    "A=ey|I=ay|O=ow|Q=ow|W=aw|Y=oy|a=ae|e=ey|o=ao|ɑ=aa|ɒ=aa|æ=ae|ɔ=ao|ə=ah|ɐ=ah|ᵊ=ah|ʌ=ah|ɛ=eh|ɜ=er|i=iy|ɪ=ih|"
+    "ᵻ=ih|u=uw|ʊ=uh|b=b|d=d|f=f|h=hh|j=y|k=k|l=l|m=m|n=n|p=p|s=s|t=t|T=t|ɾ=t|ʔ=t|v=v|w=w|z=z|ð=dh|θ=th|ʃ=sh|ʒ=zh|"
+    "ʤ=jh|ʧ=ch|ɡ=g|ŋ=ng|ɹ=r"
 )
-_COLUMNS = {phone: SOUNDS.index(name) for phone, _, name in (pair.partition("=") for pair in _NAMES.split())}
+_COLUMNS = {phone: SOUNDS.index(name) for phone, _, name in (pair.partition("=") for pair in _NAMES.split("|"))}
 """Kokoro's alphabet in that of the aligner."""
 
 
