@@ -12,24 +12,17 @@ from pydantic_core import ErrorDetails
 from api.http.json_body import parse_json
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid
 
-_CODES = {
-    "extra_forbidden": "unknown_field",
+_TYPES = {
+    "unknown_field": "extra_forbidden",
     "missing": "missing",
-    "literal_error": "not_allowed",
-    "enum": "not_allowed",
-    "greater_than": "out_of_range",
-    "greater_than_equal": "out_of_range",
-    "less_than": "out_of_range",
-    "less_than_equal": "out_of_range",
-    "finite_number": "out_of_range",
-    "string_too_short": "too_short",
-    "string_too_long": "too_long",
-    "too_short": "too_short",
-    "too_long": "too_long",
-    "string_unicode": "invalid_unicode",
-    "timezone_aware": "not_a_date_time",
-    "int_parsing_size": "out_of_range",
+    "not_allowed": "literal_error enum",
+    "out_of_range": "greater_than greater_than_equal less_than less_than_equal finite_number int_parsing_size",
+    "too_short": "string_too_short too_short",
+    "too_long": "string_too_long too_long",
+    "invalid_unicode": "string_unicode",
+    "not_a_date_time": "timezone_aware",
 }
+_CODES = {each: code for code, types in _TYPES.items() for each in types.split()}
 """pydantic's types of errors in our words; its many `*_type` and `*_parsing` are all `wrong_type`."""
 
 _SENTENCES = {

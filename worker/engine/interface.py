@@ -210,6 +210,8 @@ class Speech:
     """Wall seconds from admission into a slot to the last sample."""
     guessed: tuple[str, ...] = ()
     """Words of the text whose sound was guessed from their spelling, each once. An engine may not know any."""
+    phones: str = ""
+    """What all of `pcm` was to say, in Kokoro's alphabet; "" where the engine knows none."""
 
 
 @dataclass(frozen=True, slots=True)

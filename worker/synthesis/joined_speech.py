@@ -32,6 +32,7 @@ def joined(parts: Sequence[Speech]) -> Speech:
         finish_reason=FinishReason.EOS if is_whole else FinishReason.LENGTH,
         engine_s=sum(each.engine_s for each in parts),
         guessed=tuple(dict.fromkeys(word for each in parts for word in each.guessed)),
+        phones=" ".join(each.phones for each in parts).strip(),
     )
 
 

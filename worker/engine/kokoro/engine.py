@@ -216,4 +216,5 @@ def _speech(running: _Running, pcm: Pcm, engine_s: float) -> Speech:
     num_frames = len(pcm) // SAMPLES_PER_FRAME
     is_cut = running.said.most_frames is not None and running.said.skipped + num_frames >= running.said.most_frames
     reason = FinishReason.LENGTH if is_cut else FinishReason.EOS
-    return Speech(pcm, no_codes(num_frames), SAMPLE_RATE_HZ, reason, engine_s, running.said.guessed)
+    phones = "" if running.said.skipped else running.said.phones
+    return Speech(pcm, no_codes(num_frames), SAMPLE_RATE_HZ, reason, engine_s, running.said.guessed, phones)

@@ -107,7 +107,9 @@ class WordAligner:
         if not num_sounds or not num_sounds < len(heard) <= _MOST_CELLS // len(wanted.sounds):
             return None
         likely = log_softmax(self._sounds.hears(heard))
-        scores = self._scores(likely)
+        likelihoods = sound_scores(likely, self._sounds)
+        any_sound = likelihoods[:, 1:].max(1, keepdims=True) - _ANY_COST
+        scores = np.concatenate([likelihoods, any_sound], 1)
         path = best_path(scores, wanted.states)
         if np.count_nonzero(wanted.states.columns[path] != SILENCE_COLUMN) < _LEAST_FRAMES * num_sounds:
             return None
@@ -121,12 +123,11 @@ class WordAligner:
                 return None
         return word_bounds(path, wanted.sounds, words)
 
-    def _scores(self, likely: Floats) -> Floats:
-        """(frames, sounds and one more for any)."""
-        scores = likely - _PRIOR_SHARE * self._sounds.log_prior
-        scores = np.maximum(scores, scores.max(1, keepdims=True) + _WORST)
-        any_sound = scores[:, 1:].max(1, keepdims=True) - _ANY_COST
-        return np.concatenate([scores, any_sound], 1)
+
+def sound_scores(likely: Floats, sounds: EnglishSounds) -> Floats:
+    """How well each sound fits each frame, (frames, sounds). likely: logarithms of their probabilities."""
+    scores = likely - _PRIOR_SHARE * sounds.log_prior
+    return np.maximum(scores, scores.max(1, keepdims=True) + _WORST)
 
 
 def _is_heard(pcm: NDArray[np.int16], sample_rate_hz: int) -> bool:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GateCounts:
     """Since start. attempts: utterances judged; passed of them. rerolls: attempts made because another did not pass.
     exhausted: segments of which none did. reused: segments copied instead. defects: attempts by what was found.
     rerolls_by_reason: rerolls by what was the gravest of the attempt before. judging_s: wall seconds spent in judging.
     """
 
-    attempts: int
-    passed: int
-    rerolls: int
-    exhausted: int
-    reused: int
-    judging_s: float
-    defects: Mapping[str, int]
-    rerolls_by_reason: Mapping[str, int]
+    attempts: int = 0
+    passed: int = 0
+    rerolls: int = 0
+    exhausted: int = 0
+    reused: int = 0
+    judging_s: float = 0.0
+    defects: Counter[str] = field(default_factory=Counter[str])
+    rerolls_by_reason: Counter[str] = field(default_factory=Counter[str])
 
 
 class GateCounters:
@@ -30,43 +31,31 @@ class GateCounters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._attempts = self._passed = self._rerolls = self._exhausted = self._reused = 0
-        self._judging_s = 0.0
-        self._defects: Counter[str] = Counter()
-        self._reasons: Counter[str] = Counter()
+        self._counts = GateCounts()
 
     def judged(self, defects: Iterable[str], number: int, seconds: float) -> None:
         """One attempt at a segment, the `number`th from 1; `defects` is empty if it passed."""
         found = list(defects)
         with self._lock:
-            self._attempts += 1
-            self._passed += not found
-            self._rerolls += number > 1
-            self._judging_s += seconds
-            self._defects.update(found)
+            self._counts.attempts += 1
+            self._counts.passed += not found
+            self._counts.rerolls += number > 1
+            self._counts.judging_s += seconds
+            self._counts.defects.update(found)
 
     def rerolled(self, reason: str) -> None:
         """Another attempt is made because of this defect."""
         with self._lock:
-            self._reasons[reason] += 1
+            self._counts.rerolls_by_reason[reason] += 1
 
     def gave_up(self) -> None:
         with self._lock:
-            self._exhausted += 1
+            self._counts.exhausted += 1
 
     def reused(self) -> None:
         with self._lock:
-            self._reused += 1
+            self._counts.reused += 1
 
     def counts(self) -> GateCounts:
         with self._lock:
-            return GateCounts(
-                self._attempts,
-                self._passed,
-                self._rerolls,
-                self._exhausted,
-                self._reused,
-                self._judging_s,
-                dict(self._defects),
-                dict(self._reasons),
-            )
+            return deepcopy(self._counts)

@@ -17,7 +17,7 @@ class Defect(enum.StrEnum):
     UNFINISHED = "unfinished"
     """Stopped by the frame limit: the text is cut off, or the talker ran away."""
     WRONG_WORDS = "wrong_words"
-    """A recogniser reads a run of other words than the text has; counted in words."""
+    """A recogniser reads a run of other words than the text has, counted in words; or see `misfit`."""
     MISSING_WORD = "missing_word"
     """A recogniser reads the words on both sides of one that means something, and not that one."""
     TOO_SHORT = "too_short"

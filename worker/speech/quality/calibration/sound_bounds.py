@@ -15,7 +15,7 @@ from worker.speech.quality.sound.spectra import strangeness, typical_spectra
 _TAIL = 0.005
 """Share of the examples that may lie beyond a bound before its margin is added: some of them are bad."""
 
-_CLICK_MARGIN_DB = 2.0
+_CLICK_MARGIN_DB = 2.5
 _HOLE_MARGIN_DB = 2.5
 _BACKGROUND_MARGIN_DB = 6.0
 _CHANGE_MARGIN_DB = 1.5
