@@ -15,7 +15,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from worker.engine.interface import Pcm
-from worker.engine.kokoro.files import part_of
+from worker.engine.kokoro.graph import part_of
 
 SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 600
