@@ -15,20 +15,15 @@ from contextlib import suppress
 from storage.database.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
 from storage.queue.worker_registry import REPORT_INTERVAL_S
-from storage.runtime.config.certificates import check_certificates
-from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import SettingsError
-from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.metrics import REGISTRY
-from storage.runtime.observability.tracing import configure_tracing
 from storage.voices.store import VoiceStore
 from worker.engine.heap import PauseMeter, freeze
-from worker.engine.process.front import EngineLine
+from worker.lifecycle.beside import Session
 from worker.lifecycle.live.protocol import (
     RELEASE,
     EndLive,
-    FromLive,
     IsIdle,
     LiveCannotStart,
     LiveState,
@@ -65,20 +60,13 @@ def main() -> None:
     end_with(session.serve)
 
 
-class LiveSession:
-    """The server, its channel to the worker, and its line to the engine. Raises one of the errors in `main`."""
+class LiveSession(Session):
+    """With the server. Raises one of the errors in `main`."""
 
     def __init__(self, channel: Channel, door: socket.socket, start: StartLive) -> None:
         settings = start.settings
-        configure_process_logging(settings, role="live", worker=start.worker)
-        configure_failpoints(settings.failpoint)
+        super().__init__(channel, door, settings, start.worker, "live", start.info)
         allow_files(LIVE_FILES + OTHER_FILES)
-        check_certificates(settings)
-        configure_tracing(settings, "live")
-        self._channel = channel
-        self._door = door
-        self._sending = threading.Lock()
-        self._engine = EngineLine(start.info)
         self._meter = EngineMeter(self._engine.stats, start.info, lambda: 0)
         redis, artifacts = connect_redis(settings), open_artifacts(settings)
         calibration = None
@@ -115,14 +103,6 @@ class LiveSession:
                 case other:
                     raise TypeError(f"{type(other).__name__} is said by no worker")
 
-    def _take_lines(self) -> None:
-        """Until the worker is gone."""
-        while True:
-            _, ends, _, _ = socket.recv_fds(self._door, 1, 1)
-            if not ends:
-                return
-            self._engine.use(socket.socket(fileno=ends[0]))
-
     def _tell_states(self) -> None:
         """Until the worker is gone."""
         with suppress(OSError):
@@ -130,10 +110,6 @@ class LiveSession:
                 metrics = [each for each in REGISTRY.collect() if each.name.startswith(METRICS)]
                 self._send(LiveState(self._server.address(), metrics, self._pauses.longest_s))
                 time.sleep(STATE_EVERY_S)
-
-    def _send(self, message: FromLive) -> None:
-        with self._sending:
-            self._channel.send(message)
 
 
 if __name__ == "__main__":

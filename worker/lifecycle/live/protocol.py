@@ -1,4 +1,4 @@
-"""What a worker and its live process say to each other: one dataclass per message, one union per direction."""
+"""What a worker and its live process say to each other: one dataclass per message."""
 
 from __future__ import annotations
 
@@ -45,9 +45,6 @@ class EndLive:
     grace_s: float
 
 
-ToLive = StartLive | RefuseNew | RefuseIfIdle | EndLive
-
-
 @dataclass(frozen=True, slots=True)
 class LiveCannotStart:
     reason: str
@@ -68,8 +65,6 @@ class IsIdle:
 
     is_so: bool
 
-
-FromLive = LiveCannotStart | LiveState | IsIdle
 
 RELEASE = release_of(address, interface, settings, sys.modules[__name__])
 """The live process's greeting."""
