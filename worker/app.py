@@ -26,8 +26,9 @@ def worker_app(settings_class: type[WorkerSettings]) -> Celery:
     """Reads the settings. Ends the process with one line if they are wrong."""
     with settings_refused_by("worker"):
         settings = load_settings(settings_class)
-    app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
-    process = WorkerProcess(settings, TicketQueue(app))
+        app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
+        app.conf.worker_concurrency = settings.num_fronts  # unless the command line has one
+        process = WorkerProcess(settings, TicketQueue(app))
     connect_signals(process)
     register_ticket(app, process)
     return app

@@ -112,10 +112,14 @@ class Kept(ABC, Generic[C]):
         self._thread = watched_thread(name, self._run, self._closing)
         self.child: C | None = None
 
-    def close(self, grace_s: float = 0.0) -> None:
-        """What it does may take the grace to end. Idempotent."""
+    def begin_close(self, grace_s: float) -> None:
+        """What it does may take the grace to end. Returns at once."""
         self._grace_s = grace_s
         self._closing.set()
+
+    def close(self, grace_s: float = 0.0) -> None:
+        """Idempotent."""
+        self.begin_close(grace_s)
         if self._thread.is_alive():
             self._thread.join()
 

@@ -14,24 +14,18 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from storage.database.connections import connect_redis, open_artifacts
-from storage.job_store.plan_cache import PlanCache, VoicePlanCache
-from storage.job_store.store import JobStore
+from storage.database.connections import connect_redis
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import refusal
 from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import end_tracing
-from storage.tenants.quotas import admission_limits
-from storage.voices.store import VoiceStore
 from worker.engine.heap import freeze
-from worker.items.leases.keeper import DropReason, LeaseKeeper
-from worker.items.leases.quarantine import QuarantineGate
+from worker.items.leases.keeper import DropReason
 from worker.lifecycle.checkpoint_swaps import CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
-from worker.lifecycle.preparing import prepare_process
+from worker.lifecycle.preparing import prepare_process, worker_services
 from worker.lifecycle.presence import Presence
 from worker.lifecycle.speech_lane import START_ERRORS, SpeechLane
 from worker.process.metrics_server import MetricsServer
@@ -59,15 +53,15 @@ class WorkerProcess:
         self._closing = threading.Event()
         self._closing_since_s: float | None = None
         self._redis = connect_redis(settings)
-        self._jobs = JobStore(
-            self._redis, settings.key_prefix, admission_limits(settings), max_attempts=settings.max_attempts
-        )
-        self._leases = LeaseKeeper(self._jobs, settings.lease_s)
         boot_id = uuid.uuid4().hex
         self._identity = WorkerIdentity(settings.name_for(boot_id), boot_id)
         name = self._identity.name
         self._presence = Presence(settings, self._redis, name, tickets, self._closing, self._holds_items)
-        self._presence.on_change = self._refuse_live
+        self._presence.on_change = self._follow_wish
+        self._worker = worker_services(
+            settings, self._redis, self._identity, tickets, self._closing, self._presence.draining
+        )
+        self._jobs, self._leases = self._worker.jobs, self._worker.leases
         self._metrics: MetricsServer | None = None
         self._speech: SpeechLane | None = None
         self._answer: Callable[[], None] | None = None
@@ -83,7 +77,8 @@ class WorkerProcess:
             self._metrics = prepare_process(self._settings, self._redis, self._identity.name)
             if self._swaps is not None:
                 self._swaps.begin()
-            worker = self._services()
+            worker = self._worker
+            worker.artifacts.check()
             self._load(worker)
             hold_what_lost_something(self._redis, worker.artifacts, self._settings.key_prefix)
             freeze()
@@ -123,10 +118,11 @@ class WorkerProcess:
         """After the last ticket; returns after the last item."""
         self._closing.set()
         if self._speech is not None:
+            self._speech.fronts.close(self._left_s(SHUTDOWN_GRACE_S))
             self._speech.end_items()
         self._leases.close()
         if self._speech is not None:
-            self._speech.live.close(self._live_grace_left_s())
+            self._speech.live.close(self._left_s(LIVE_GRACE_S))
         if self._swaps is not None:
             self._swaps.close()
         self._presence.close()
@@ -137,27 +133,6 @@ class WorkerProcess:
         end_tracing()
         self._tickets.close()
         self._redis.close()
-
-    def _services(self) -> WorkerServices:
-        """Raises `StorageError` if the object store cannot be used."""
-        artifacts = open_artifacts(self._settings)
-        artifacts.check()
-        return WorkerServices(
-            identity=self._identity,
-            queue=self._settings.queue,
-            jobs=self._jobs,
-            models=ModelRegistry(self._redis, self._settings.key_prefix),
-            artifacts=artifacts,
-            tickets=self._tickets,
-            leases=self._leases,
-            plans=PlanCache(artifacts),
-            voice_store=VoiceStore(self._redis, self._settings.key_prefix),
-            voice_plans=VoicePlanCache(artifacts),
-            lease_s=self._settings.lease_s,
-            closing=self._closing,
-            gate=QuarantineGate(),
-            draining=self._presence.draining,
-        )
 
     def _load(self, worker: WorkerServices) -> None:
         """What answers the tickets of this lane. Raises one of `START_ERRORS`."""
@@ -181,7 +156,7 @@ class WorkerProcess:
             self._swaps.arrived(slots)
 
     def _holds_items(self) -> bool:
-        return self._leases.num_held > 0
+        return self._leases.num_held > 0 or (self._speech is not None and self._speech.fronts.num_held > 0)
 
     def _leave_for(self, checkpoint: Path) -> bool:
         """End, and continue as a worker of this checkpoint; False while a live stream is open."""
@@ -197,7 +172,7 @@ class WorkerProcess:
             return
         self._closing.set()
         self._closing_since_s = time.monotonic()
-        self._refuse_live()
+        self._follow_wish()
         threading.Thread(target=self._drain, name="drain", daemon=True).start()
 
     def _drain(self) -> None:
@@ -210,12 +185,13 @@ class WorkerProcess:
             if self._speech is not None:
                 self._speech.abandon_calls()
 
-    def _refuse_live(self) -> None:
+    def _follow_wish(self) -> None:
         if self._speech is not None:
+            self._speech.fronts.claim_nothing(is_wished=self._presence.is_leaving)
             self._speech.live.refuse_new(is_leaving=self._presence.is_leaving)
 
-    def _live_grace_left_s(self) -> float:
-        """0 for a process that could not start: it has no streams."""
+    def _left_s(self, grace_s: float) -> float:
+        """0 for a process that could not start: nothing runs there."""
         if self._closing_since_s is None:
             return 0.0
-        return max(0.0, self._closing_since_s + LIVE_GRACE_S - time.monotonic())
+        return max(0.0, self._closing_since_s + grace_s - time.monotonic())
