@@ -113,12 +113,13 @@ class Kept(ABC, Generic[C]):
         self.child: C | None = None
 
     def begin_close(self, grace_s: float) -> None:
-        """What it does may take the grace to end. Returns at once."""
-        self._grace_s = grace_s
-        self._closing.set()
+        """What it does may take the grace to end. The first call counts."""
+        if not self._closing.is_set():
+            self._grace_s = grace_s
+            self._closing.set()
 
     def close(self, grace_s: float = 0.0) -> None:
-        """Idempotent."""
+        """Returns when it has ended. Idempotent."""
         self.begin_close(grace_s)
         if self._thread.is_alive():
             self._thread.join()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from storage.database.redis_errors import StateRedis
 from storage.errors import StorageError
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
-from storage.live.address import LiveAddress
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.worker_registry import REPORT_INTERVAL_S
 from storage.runtime.config.settings import SettingsError
@@ -40,6 +39,9 @@ from worker.speech.quality.recognisers.installed import RecogniserUnusable, work
 from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
+if TYPE_CHECKING:
+    from worker.live.server import LiveServer
+
 logger = logging.getLogger(__name__)
 
 START_ERRORS = (
@@ -51,26 +53,6 @@ START_ERRORS = (
     RecogniserUnusable,
 )
 """What `SpeechLane` raises. A worker reports them in one line, without a traceback."""
-
-
-class LiveService(Protocol):
-    """`LiveServer`, in this process or its own."""
-
-    def start(self) -> None: ...
-
-    def address(self) -> LiveAddress | None: ...
-
-    @property
-    def num_places(self) -> int: ...
-
-    @property
-    def num_streams(self) -> int: ...
-
-    def refuse_new(self, *, is_leaving: bool) -> None: ...
-
-    def refuse_if_idle(self) -> bool: ...
-
-    def close(self, grace_s: float = 0.0) -> None: ...
 
 
 class SpeechLane:
@@ -146,11 +128,11 @@ class SpeechLane:
             Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, info.speaker_embeddings))
         )
 
-    def _live(self, engine: EngineProcess) -> LiveService:
+    def _live(self, engine: EngineProcess) -> LiveServer | LiveProcess:
         """In another process where the engine has enough slots to keep this one busy."""
         settings, services = self._settings, self.services
         worker = services.worker
-        live: LiveService
+        live: LiveServer | LiveProcess
         if self._pool is not None:
             start = StartLive(settings, worker.identity.name, engine.info)
             live = LiveProcess(start, engine)

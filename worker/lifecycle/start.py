@@ -118,11 +118,11 @@ class WorkerProcess:
         """After the last ticket; returns after the last item."""
         self._closing.set()
         if self._speech is not None:
-            self._speech.fronts.close(self._left_s(SHUTDOWN_GRACE_S))
+            self._speech.fronts.close()
             self._speech.end_items()
         self._leases.close()
         if self._speech is not None:
-            self._speech.live.close(self._left_s(LIVE_GRACE_S))
+            self._speech.live.close(self._live_grace_left_s())
         if self._swaps is not None:
             self._swaps.close()
         self._presence.close()
@@ -173,6 +173,8 @@ class WorkerProcess:
         self._closing.set()
         self._closing_since_s = time.monotonic()
         self._follow_wish()
+        if self._speech is not None:
+            self._speech.fronts.begin_close(SHUTDOWN_GRACE_S)
         threading.Thread(target=self._drain, name="drain", daemon=True).start()
 
     def _drain(self) -> None:
@@ -190,8 +192,8 @@ class WorkerProcess:
             self._speech.fronts.claim_nothing(is_wished=self._presence.is_leaving)
             self._speech.live.refuse_new(is_leaving=self._presence.is_leaving)
 
-    def _left_s(self, grace_s: float) -> float:
-        """0 for a process that could not start: nothing runs there."""
+    def _live_grace_left_s(self) -> float:
+        """0 for a process that could not start: it has no streams."""
         if self._closing_since_s is None:
             return 0.0
-        return max(0.0, self._closing_since_s + grace_s - time.monotonic())
+        return max(0.0, self._closing_since_s + LIVE_GRACE_S - time.monotonic())

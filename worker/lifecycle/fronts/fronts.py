@@ -42,7 +42,7 @@ class StartFront:
 
 
 class Order(enum.Enum):
-    """Of the worker. A front has at most one ticket at a time, and answers a suspect's `HOLD` once it runs nothing."""
+    """Of the worker. A front repeats `ANSWER` once it finds no items, and `HOLD` once it runs none."""
 
     ANSWER = "answer"
     HOLD = "hold"
@@ -58,16 +58,12 @@ class EndFront:
     grace_s: float
 
 
-class Done(enum.Enum):
-    """Of a front, after the order of this name. A suspect it sends as the `ClaimedItem`: the worker keeps its lease."""
-
-    ANSWER = "answer"
-    HOLD = "hold"
-
-
 @dataclass(frozen=True, slots=True)
 class FrontState:
-    """The first one says that it takes tickets. metrics: as this process counts them."""
+    """The first one says that it takes tickets. metrics: as this process counts them.
+
+    A suspect comes as its `ClaimedItem`: the worker runs it, and keeps its lease.
+    """
 
     leases: int
     metrics: Sequence[Metric]
@@ -144,14 +140,16 @@ class Fronts(Collector):
         counted = [each for each in state.metrics if each.type != "gauge"]
         self._ended = added_up((*self._ended, *counted))
 
-    def close(self, grace_s: float) -> None:
-        """Idempotent."""
+    def begin_close(self, grace_s: float) -> None:
+        for each in self._others:
+            each.begin_close(grace_s)
+
+    def close(self) -> None:
+        """Returns when all have ended. Idempotent."""
         with suppress(KeyError):
             REGISTRY.unregister(self)
         for each in self._others:
-            each.begin_close(grace_s)
-        for each in self._others:
-            each.close(grace_s)
+            each.close()
 
     def _children(self) -> list[_FrontChild]:
         return [child for each in self._others if (child := each.child)]
@@ -223,9 +221,9 @@ class _FrontChild(Child):
                 if not self.has_begun:
                     self.has_begun = True
                     self._fronts.is_free(self.answer)
-            case Done.ANSWER:
+            case Order.ANSWER:
                 self._answered.set()
-            case Done.HOLD:
+            case Order.HOLD:
                 self._held.set()
             case ClaimedItem() as suspect:
                 self._fronts.tickets.take(suspect)

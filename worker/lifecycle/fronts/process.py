@@ -23,7 +23,7 @@ from worker.engine.heap import freeze
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.keeper import DropReason
 from worker.lifecycle.beside import Session
-from worker.lifecycle.fronts.fronts import RELEASE, Done, EndFront, FrontState, Order, StartFront
+from worker.lifecycle.fronts.fronts import RELEASE, EndFront, FrontState, Order, StartFront
 from worker.lifecycle.preparing import files_of, worker_services
 from worker.lifecycle.speech_lane import START_ERRORS, postprocessor_of, speech_services
 from worker.metrics import add_items
@@ -95,11 +95,11 @@ class FrontSession(Session):
         try:
             self._tickets.answer()
         finally:
-            self._send(Done.ANSWER)
+            self._send(Order.ANSWER)
 
     def _hold(self) -> None:
         with self._worker.gate.alone():
-            self._send(Done.HOLD)
+            self._send(Order.HOLD)
             self._goes_on.wait()
 
     def _leave(self, grace_s: float) -> int:

@@ -57,7 +57,7 @@ class Fronted(System):
             "RHAPSODE_LEASE_S": "3",
         }
         command = f"{WORKER} tests.worker.lifecycle.fronts.app --pool threads {QUIETLY}"
-        worker = self.start(command.split(), "gpu.log", settings)
+        worker = self.start([*command.split()], "gpu.log", settings)
         self._begun += 1
         self.wait(lambda: len(self.lines("front ready")) >= self._begun)
         return worker
