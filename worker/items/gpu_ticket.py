@@ -73,7 +73,8 @@ class GpuTickets:
 
     def close(self) -> None:
         """Returns when the last item has ended."""
-        self._threads.close()
+        with self._awake:  # what a look under way claims runs as well
+            self._threads.close()
 
     def _look_on(self, until_s: float) -> None:
         # The first poll is the last one if it finds nothing: the ticket was not needed.

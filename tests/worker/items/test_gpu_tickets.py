@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,9 +13,9 @@ import pytest
 from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import StoreUnavailable
-from storage.job_store.leases import Look
+from storage.job_store.leases import Claims, Look
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason
+from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.threads import BoundedExecutor
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
@@ -110,11 +111,12 @@ def test_a_worker_takes_what_it_has_room_for_and_leaves_the_rest_to_others(
 
 def test_a_suspect_goes_with_its_lease_to_who_may_run_it_alone(studio: Studio) -> None:
     worker = studio.services.worker
-    jobs = [studio.submit_planned(f"This is number {each}.") for each in range(3)]
+    jobs = [studio.submit_planned("This is number one.")]
     look = Look(GPU_QUEUE, room=1, is_woken=False, is_last=False)
     for _ in range(QUARANTINE_SUSPICIONS):
         (item,) = studio.jobs.claim_several(look, worker.identity, 30).items
         studio.jobs.release(item.lease, ReleaseReason.ENGINE_DIED)
+    jobs += [studio.submit_planned(f"This is number {each}.") for each in ("two", "three")]
     suspects: list[ClaimedItem] = []
     front, of_all = GpuTickets(studio.services, PLACES, suspects.append), GpuTickets(studio.services, PLACES)
 
@@ -128,6 +130,29 @@ def test_a_suspect_goes_with_its_lease_to_who_may_run_it_alone(studio: Studio) -
     assert [each.lease.job for each in suspects] == [jobs[0].id]
     assert studio.record(jobs[0]).state is JobState.SUCCEEDED
     assert studio.services.ahead.taken == 0
+
+
+def test_what_a_look_claims_while_the_worker_leaves_is_finished(
+    studio: Studio, gpu_tickets: GpuTickets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = studio.submit_planned("This is number one.")
+    is_looking, claim = threading.Event(), studio.jobs.claim_several
+
+    def claim_slowly(look: Look, worker: WorkerIdentity, lease_s: float) -> Claims:
+        claims = claim(look, worker, lease_s)
+        is_looking.set()
+        time.sleep(0.3)
+        return claims
+
+    monkeypatch.setattr(studio.jobs, "claim_several", claim_slowly)
+    with BoundedExecutor(1) as threads:
+        ticket = threads.submit(gpu_tickets.answer)
+        assert is_looking.wait(30)
+        studio.services.worker.closing.set()
+        gpu_tickets.close()
+        ticket.result(30)
+
+    assert studio.record(job).state is JobState.SUCCEEDED
 
 
 def test_an_item_that_ends_in_no_known_way_costs_its_neighbours_nothing(
