@@ -10,6 +10,7 @@ import warnings
 from celery import Celery
 from celery.platforms import SecurityWarning
 
+from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import load_settings, settings_refused_by
 from worker.lifecycle.start import WorkerProcess
@@ -27,7 +28,8 @@ def worker_app(settings_class: type[WorkerSettings]) -> Celery:
     with settings_refused_by("worker"):
         settings = load_settings(settings_class)
         app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
-        app.conf.worker_concurrency = settings.num_fronts  # unless the command line has one
+        if settings.lane is Lane.GPU:
+            app.conf.worker_concurrency = settings.num_fronts
         process = WorkerProcess(settings, TicketQueue(app))
     connect_signals(process)
     register_ticket(app, process)

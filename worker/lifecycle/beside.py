@@ -9,6 +9,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from storage.runtime.config.certificates import check_certificates
@@ -22,7 +23,7 @@ from worker.engine.process.engine_process import EngineProcess
 from worker.engine.process.front import EngineLine
 from worker.process.children.backoff import Backoff
 from worker.process.children.channel import Channel
-from worker.process.children.program import reap, start_program
+from worker.process.children.program import begin_program, end_with, reap, start_program
 from worker.settings import WorkerSettings
 
 logger = logging.getLogger(__name__)
@@ -31,13 +32,26 @@ HAND_OVER_S = 10.0
 _LOOK_S = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class StartBeside:
+    """The first message. name: of the process, as others know it."""
+
+    settings: WorkerSettings
+    name: str
+    info: EngineInfo
+
+
+@dataclass(frozen=True, slots=True)
+class EndBeside:
+    """The last one. What the process does may take the grace to end."""
+
+    grace_s: float
+
+
 class Child(ABC):
-    """One run of the process.
+    """One run of the process. on_change: called by threads of this object. has_begun: whether it has served."""
 
-    start: the first message. on_change: called by threads of this object. has_begun: whether it has served.
-    """
-
-    def __init__(self, module: str, release: bytes, start: object, on_change: Callable[[], None]) -> None:
+    def __init__(self, module: str, release: bytes, start: StartBeside, on_change: Callable[[], None]) -> None:
         self._release = release
         self._on_change = on_change
         self.has_begun = self.has_ended = False
@@ -66,9 +80,9 @@ class Child(ABC):
             with line:
                 socket.send_fds(self._door, [b"\0"], [line.fileno()])
 
-    def end(self, order: object, grace_s: float) -> None:
-        """order: the last message. It is killed where it has not ended some seconds after the grace."""
-        self.send(order)
+    def end(self, grace_s: float) -> None:
+        """It is killed where it has not ended some seconds after the grace."""
+        self.send(EndBeside(grace_s))
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(grace_s + HAND_OVER_S)
         self.reap()
@@ -127,9 +141,6 @@ class Kept(ABC, Generic[C]):
     @abstractmethod
     def _begin(self) -> C: ...
 
-    @abstractmethod
-    def _end(self, child: C) -> None: ...
-
     def _lost(self, child: C) -> None:
         """It ended and was not asked to."""
 
@@ -143,7 +154,7 @@ class Kept(ABC, Generic[C]):
             while not child.has_ended and not self._closing.wait(_LOOK_S):
                 child.connect(self._engine)
             if self._closing.is_set():
-                self._end(child)
+                child.end(self._grace_s)
                 return
             self._lost(child)
             self._notify()
@@ -155,20 +166,24 @@ class Kept(ABC, Generic[C]):
             self._changed.notify_all()
 
 
-class Session:
+class SessionBeside(ABC):
     """The other end: the channel to the worker, and the line to the engine. Raises `SettingsError`."""
 
-    def __init__(
-        self, channel: Channel, door: socket.socket, settings: WorkerSettings, worker: str, role: str, info: EngineInfo
-    ) -> None:
-        configure_process_logging(settings, role=role, worker=worker)
+    def __init__(self, channel: Channel, door: socket.socket, start: StartBeside, role: str) -> None:
+        settings = start.settings
+        configure_process_logging(settings, role=role, worker=start.name)
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
         configure_tracing(settings, role)
         self._channel = channel
         self._door = door
         self._sending = threading.Lock()
-        self._engine = EngineLine(info)
+        self._engine = EngineLine(start.info)
+        threading.Thread(target=self._take_lines, name="engine-lines", daemon=True).start()
+
+    @abstractmethod
+    def serve(self) -> int:
+        """Until the worker is gone, or says that it shall end. Returns the exit status."""
 
     def _take_lines(self) -> None:
         """Until the worker is gone."""
@@ -181,3 +196,21 @@ class Session:
     def _send(self, message: object) -> None:
         with self._sending:
             self._channel.send(message)
+
+
+def serve_beside(
+    release: bytes,
+    session: Callable[[Channel, socket.socket, StartBeside], SessionBeside],
+    refused: tuple[type[Exception], ...],
+    refusal: Callable[[str], object],
+) -> None:
+    """The whole program. refusal: the message for an error of the session's start that is one of `refused`."""
+    channel, door = begin_program(release)
+    start = channel.receive()
+    assert isinstance(start, StartBeside)  # noqa: S101  (our own worker wrote it)
+    try:
+        begun = session(channel, door.stream, start)
+    except refused as error:
+        channel.send(refusal(str(error)))
+        return
+    end_with(begun.serve)

@@ -44,7 +44,7 @@ def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) ->
     lane = settings.lane.value
     configure_process_logging(settings, role=lane, worker=worker)
     logger.info("settings", extra={"values": " ".join(describe(settings))})
-    allow_files(files_of(settings) + LIVE_FILES)
+    allow_files(FILES_OF_A_PLACE * settings.num_places + OTHER_FILES + LIVE_FILES)
     configure_failpoints(settings.failpoint)
     check_certificates(settings)
     if settings.lane is Lane.GPU:
@@ -55,18 +55,8 @@ def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) ->
     return serve_metrics(settings.metrics_port)
 
 
-def files_of(settings: WorkerSettings) -> int:
-    """Most files that items of one front hold open."""
-    return FILES_OF_A_PLACE * (settings.num_places // settings.num_fronts) + OTHER_FILES
-
-
 def worker_services(
-    settings: WorkerSettings,
-    redis: StateRedis,
-    identity: WorkerIdentity,
-    tickets: TicketQueue,
-    closing: threading.Event,
-    draining: threading.Event,
+    settings: WorkerSettings, redis: StateRedis, identity: WorkerIdentity, tickets: TicketQueue
 ) -> WorkerServices:
     """Its leases are not kept yet."""
     limits, artifacts = admission_limits(settings), open_artifacts(settings)
@@ -83,7 +73,6 @@ def worker_services(
         voice_store=VoiceStore(redis, settings.key_prefix),
         voice_plans=VoicePlanCache(artifacts),
         lease_s=settings.lease_s,
-        closing=closing,
+        closing=threading.Event(),
         gate=QuarantineGate(),
-        draining=draining,
     )

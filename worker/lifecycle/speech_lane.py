@@ -18,9 +18,9 @@ from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.claim_ahead import ClaimAhead
+from worker.lifecycle.beside import StartBeside
 from worker.lifecycle.fronts.fronts import Fronts
 from worker.lifecycle.live.child import LiveProcess
-from worker.lifecycle.live.protocol import StartLive
 from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
 from worker.process.engine_meter import EngineMeter
 from worker.process.periodic import Periodic
@@ -134,7 +134,7 @@ class SpeechLane:
         worker = services.worker
         live: LiveServer | LiveProcess
         if self._pool is not None:
-            start = StartLive(settings, worker.identity.name, engine.info)
+            start = StartBeside(settings, worker.identity.name, engine.info)
             live = LiveProcess(start, engine)
         else:
             # Here and not above: the other lane, and a worker with a live process, need nothing of what this loads.

@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -50,18 +51,16 @@ class WorkerProcess:
     def __init__(self, settings: WorkerSettings, tickets: TicketQueue) -> None:
         self._settings = settings
         self._tickets = tickets
-        self._closing = threading.Event()
         self._closing_since_s: float | None = None
         self._redis = connect_redis(settings)
         boot_id = uuid.uuid4().hex
         self._identity = WorkerIdentity(settings.name_for(boot_id), boot_id)
+        worker = worker_services(settings, self._redis, self._identity, tickets)
+        self._closing, self._jobs, self._leases = worker.closing, worker.jobs, worker.leases
         name = self._identity.name
         self._presence = Presence(settings, self._redis, name, tickets, self._closing, self._holds_items)
         self._presence.on_change = self._follow_wish
-        self._worker = worker_services(
-            settings, self._redis, self._identity, tickets, self._closing, self._presence.draining
-        )
-        self._jobs, self._leases = self._worker.jobs, self._worker.leases
+        self._worker = replace(worker, draining=self._presence.draining)
         self._metrics: MetricsServer | None = None
         self._speech: SpeechLane | None = None
         self._answer: Callable[[], None] | None = None

@@ -20,28 +20,19 @@ from storage.jobs.work_items import ClaimedItem
 from storage.runtime.observability.metrics import REGISTRY, added_up
 from worker import settings as worker_settings
 from worker.engine import interface
-from worker.engine.interface import EngineInfo
 from worker.engine.process.engine_process import EngineProcess
 from worker.items.gpu_ticket import GpuTickets
-from worker.lifecycle.beside import Child, Kept
+from worker.lifecycle import beside
+from worker.lifecycle.beside import Child, Kept, StartBeside
 from worker.process.children.release import release_of
 from worker.settings import WorkerSettings
 
 logger = logging.getLogger(__name__)
 
-Answerer = Callable[[], bool]
+Answerer = Callable[[], bool | None]
 
 
-@dataclass(frozen=True, slots=True)
-class StartFront:
-    """name: as a holder of leases."""
-
-    settings: WorkerSettings
-    name: str
-    info: EngineInfo
-
-
-class Order(enum.Enum):
+class FrontOrder(enum.Enum):
     """Of the worker. A front repeats `ANSWER` once it finds no items, and `HOLD` once it runs none."""
 
     ANSWER = "answer"
@@ -49,13 +40,6 @@ class Order(enum.Enum):
     GO_ON = "go on"
     CLAIM_NOTHING = "claim nothing"
     CLAIM = "claim"
-
-
-@dataclass(frozen=True, slots=True)
-class EndFront:
-    """What it runs may take the grace to end, and goes back then."""
-
-    grace_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +62,10 @@ class Fronts(Collector):
         self.claims_nothing = False
         self._numbers = count()
         self._free: queue.PriorityQueue[tuple[int, Answerer]] = queue.PriorityQueue()
-        self.is_free(self._answer_here)
+        self.is_free(tickets.answer)
         self._ended: Sequence[Metric] = ()
         self._others = [
-            _Front(StartFront(settings, f"{worker}.front-{number}", engine.info), engine, self)
+            _Front(StartBeside(settings, f"{worker}.front-{number}", engine.info), engine, self)
             for number in range(1, settings.num_fronts)
         ]
 
@@ -100,7 +84,7 @@ class Fronts(Collector):
             number, answer = self._free.get()
             goes_on = True
             try:
-                goes_on = answer()
+                goes_on = answer() is not False
             finally:
                 if goes_on:
                     self._free.put((number, answer))
@@ -120,12 +104,12 @@ class Fronts(Collector):
                 yield
             finally:
                 for child in children:
-                    child.send(Order.GO_ON)
+                    child.send(FrontOrder.GO_ON)
 
     def claim_nothing(self, *, is_wished: bool) -> None:
         self.claims_nothing = is_wished
         for child in self._children():
-            child.send(Order.CLAIM_NOTHING if is_wished else Order.CLAIM)
+            child.send(FrontOrder.CLAIM_NOTHING if is_wished else FrontOrder.CLAIM)
 
     @property
     def num_held(self) -> int:
@@ -154,13 +138,9 @@ class Fronts(Collector):
     def _children(self) -> list[_FrontChild]:
         return [child for each in self._others if (child := each.child)]
 
-    def _answer_here(self) -> bool:
-        self.tickets.answer()
-        return True
-
 
 class _Front(Kept["_FrontChild"]):
-    def __init__(self, start: StartFront, engine: EngineProcess, fronts: Fronts) -> None:
+    def __init__(self, start: StartBeside, engine: EngineProcess, fronts: Fronts) -> None:
         super().__init__("front", engine)
         self._start = start
         self._fronts = fronts
@@ -172,11 +152,8 @@ class _Front(Kept["_FrontChild"]):
         with self._fronts.starting:
             child = self.child = _FrontChild(self._start, self._fronts)
         if self._fronts.claims_nothing:
-            child.send(Order.CLAIM_NOTHING)
+            child.send(FrontOrder.CLAIM_NOTHING)
         return child
-
-    def _end(self, child: _FrontChild) -> None:
-        child.end(EndFront(self._grace_s), self._grace_s)
 
     def _lost(self, child: _FrontChild) -> None:
         self.child = None
@@ -185,7 +162,7 @@ class _Front(Kept["_FrontChild"]):
 
 
 class _FrontChild(Child):
-    def __init__(self, start: StartFront, fronts: Fronts) -> None:
+    def __init__(self, start: StartBeside, fronts: Fronts) -> None:
         self._fronts = fronts
         self.state: FrontState | None = None
         self._held = threading.Event()
@@ -196,13 +173,13 @@ class _FrontChild(Child):
         """One ticket. False if it has ended before it said that there are no items any more."""
         self._answered.clear()
         if not self.has_ended:
-            self.send(Order.ANSWER)
+            self.send(FrontOrder.ANSWER)
             self._answered.wait()
         return not self.has_ended
 
     def hold(self) -> None:
         self._held.clear()
-        self.send(Order.HOLD)
+        self.send(FrontOrder.HOLD)
 
     def wait_held(self) -> None:
         """Returns once it runs nothing."""
@@ -221,15 +198,15 @@ class _FrontChild(Child):
                 if not self.has_begun:
                     self.has_begun = True
                     self._fronts.is_free(self.answer)
-            case Order.ANSWER:
+            case FrontOrder.ANSWER:
                 self._answered.set()
-            case Order.HOLD:
+            case FrontOrder.HOLD:
                 self._held.set()
             case ClaimedItem() as suspect:
                 self._fronts.tickets.take(suspect)
             case _:
-                logger.error("a front says %s", type(message).__name__)
+                logger.error("a front cannot start: %s", message)
 
 
-RELEASE = release_of(interface, work_items, worker_settings, sys.modules[__name__])
+RELEASE = release_of(beside, interface, work_items, worker_settings, sys.modules[__name__])
 """A front's greeting."""

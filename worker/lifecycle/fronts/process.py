@@ -22,13 +22,13 @@ from storage.runtime.observability.tracing import end_tracing
 from worker.engine.heap import freeze
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.keeper import DropReason
-from worker.lifecycle.beside import Session
-from worker.lifecycle.fronts.fronts import RELEASE, EndFront, FrontState, Order, StartFront
-from worker.lifecycle.preparing import files_of, worker_services
+from worker.lifecycle.beside import EndBeside, SessionBeside, StartBeside, serve_beside
+from worker.lifecycle.fronts.fronts import RELEASE, FrontOrder, FrontState
+from worker.lifecycle.preparing import FILES_OF_A_PLACE, OTHER_FILES, worker_services
 from worker.lifecycle.speech_lane import START_ERRORS, postprocessor_of, speech_services
 from worker.metrics import add_items
 from worker.process.children.channel import Channel
-from worker.process.children.program import begin_program, end_with
+from worker.process.children.program import end_with
 from worker.speech.postprocessing.pool import PostProcessorPool
 
 logger = logging.getLogger(__name__)
@@ -37,28 +37,20 @@ STATE_EVERY_S = 1.0
 
 
 def main() -> None:
-    channel, door = begin_program(RELEASE)
-    start = channel.receive()
-    assert isinstance(start, StartFront)  # noqa: S101  (our own worker wrote it)
-    try:
-        session = FrontSession(channel, door.stream, start)
-    except START_ERRORS as error:
-        logger.error("a front cannot start: %s", error)
-        return
-    end_with(session.serve)
+    serve_beside(RELEASE, FrontSession, START_ERRORS, str)
 
 
-class FrontSession(Session):
+class FrontSession(SessionBeside):
     """With what runs items. Raises one of `START_ERRORS`."""
 
-    def __init__(self, channel: Channel, door: socket.socket, start: StartFront) -> None:
+    def __init__(self, channel: Channel, door: socket.socket, start: StartBeside) -> None:
         settings = start.settings
-        super().__init__(channel, door, settings, start.name, "front", start.info)
-        allow_files(files_of(settings))
+        super().__init__(channel, door, start, "front")
+        allow_files(FILES_OF_A_PLACE * settings.num_places + OTHER_FILES)
         redis = connect_redis(settings)
         identity = WorkerIdentity(start.name, uuid.uuid4().hex)
         tickets = TicketQueue(create_celery(settings, "rhapsode-front"))
-        self._worker = worker_services(settings, redis, identity, tickets, threading.Event(), threading.Event())
+        self._worker = worker_services(settings, redis, identity, tickets)
         self._pool = postprocessor_of(settings, self._worker)
         self._services = speech_services(settings, redis, self._worker, self._engine, self._pool)
         self._tickets = GpuTickets(self._services, settings.num_places // settings.num_fronts, self._send)
@@ -69,24 +61,22 @@ class FrontSession(Session):
         self._worker.leases.start()
 
     def serve(self) -> int:
-        """Until the worker is gone, or `_leave` ends the process."""
         logger.info("front ready")
-        threading.Thread(target=self._take_lines, name="engine-lines", daemon=True).start()
         threading.Thread(target=self._tell_states, name="front-states", daemon=True).start()
         while True:
             match self._channel.receive():
-                case Order.ANSWER:
+                case FrontOrder.ANSWER:
                     threading.Thread(target=self._answer, name="ticket", daemon=True).start()
-                case Order.HOLD:
-                    self._goes_on.clear()
-                    threading.Thread(target=self._hold, name="hold", daemon=True).start()
-                case Order.GO_ON:
+                case FrontOrder.HOLD:
+                    self._goes_on = threading.Event()
+                    threading.Thread(target=self._hold, args=(self._goes_on,), name="hold", daemon=True).start()
+                case FrontOrder.GO_ON:
                     self._goes_on.set()
-                case Order.CLAIM_NOTHING:
+                case FrontOrder.CLAIM_NOTHING:
                     self._worker.draining.set()
-                case Order.CLAIM:
+                case FrontOrder.CLAIM:
                     self._worker.draining.clear()
-                case EndFront(grace_s):
+                case EndBeside(grace_s):
                     threading.Thread(target=end_with, args=(lambda: self._leave(grace_s),), daemon=True).start()
                 case other:
                     raise TypeError(f"{type(other).__name__} is said by no worker")
@@ -95,12 +85,12 @@ class FrontSession(Session):
         try:
             self._tickets.answer()
         finally:
-            self._send(Order.ANSWER)
+            self._send(FrontOrder.ANSWER)
 
-    def _hold(self) -> None:
+    def _hold(self, goes_on: threading.Event) -> None:
         with self._worker.gate.alone():
-            self._send(Order.HOLD)
-            self._goes_on.wait()
+            self._send(FrontOrder.HOLD)
+            goes_on.wait()
 
     def _leave(self, grace_s: float) -> int:
         self._worker.closing.set()

@@ -14,16 +14,14 @@ from storage.live.address import LiveAddress
 from storage.runtime.config.settings import SettingsError
 from storage.runtime.observability.metrics import REGISTRY
 from worker.engine.process.engine_process import EngineProcess
-from worker.lifecycle.beside import Child, Kept
+from worker.lifecycle.beside import Child, Kept, StartBeside
 from worker.lifecycle.live.protocol import (
     RELEASE,
-    EndLive,
     IsIdle,
     LiveCannotStart,
     LiveState,
     RefuseIfIdle,
     RefuseNew,
-    StartLive,
 )
 
 logger = logging.getLogger(__name__)
@@ -35,7 +33,7 @@ ANSWER_S = 10.0
 class LiveProcess(Kept["_LiveChild"], Collector):
     """The interface of `LiveServer`. Any thread may ask."""
 
-    def __init__(self, start: StartLive, engine: EngineProcess) -> None:
+    def __init__(self, start: StartBeside, engine: EngineProcess) -> None:
         super().__init__("live-process", engine)
         self._start = start
         self._failure: str | None = None
@@ -100,15 +98,12 @@ class LiveProcess(Kept["_LiveChild"], Collector):
             child.send(RefuseNew(is_leaving=True))
         return child
 
-    def _end(self, child: _LiveChild) -> None:
-        child.end(EndLive(self._grace_s), self._grace_s)
-
     def _lost(self, child: _LiveChild) -> None:
         self.child, self._failure = None, child.failure
 
 
 class _LiveChild(Child):
-    def __init__(self, start: StartLive, on_change: Callable[[], None]) -> None:
+    def __init__(self, start: StartBeside, on_change: Callable[[], None]) -> None:
         self.state: LiveState | None = None
         self.failure: str | None = None
         self._idle: Future[bool] | None = None

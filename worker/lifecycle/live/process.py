@@ -20,21 +20,18 @@ from storage.runtime.config.settings import SettingsError
 from storage.runtime.observability.metrics import REGISTRY
 from storage.voices.store import VoiceStore
 from worker.engine.heap import PauseMeter, freeze
-from worker.lifecycle.beside import Session
+from worker.lifecycle.beside import EndBeside, SessionBeside, StartBeside, serve_beside
 from worker.lifecycle.live.protocol import (
     RELEASE,
-    EndLive,
     IsIdle,
     LiveCannotStart,
     LiveState,
     RefuseIfIdle,
     RefuseNew,
-    StartLive,
 )
 from worker.lifecycle.live.server import live_server
 from worker.lifecycle.preparing import LIVE_FILES, OTHER_FILES
 from worker.process.children.channel import Channel
-from worker.process.children.program import begin_program, end_with
 from worker.process.engine_meter import EngineMeter
 from worker.process.periodic import Periodic
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
@@ -49,23 +46,16 @@ METRICS = "rhapsode_live_worker_"
 
 
 def main() -> None:
-    channel, door = begin_program(RELEASE)
-    start = channel.receive()
-    assert isinstance(start, StartLive)  # noqa: S101  (our own worker wrote it)
-    try:
-        session = LiveSession(channel, door.stream, start)
-    except (SettingsError, StorageError, CalibrationUnreadable) as error:
-        channel.send(LiveCannotStart(str(error)))
-        return
-    end_with(session.serve)
+    refused = (SettingsError, StorageError, CalibrationUnreadable)
+    serve_beside(RELEASE, LiveSession, refused, LiveCannotStart)
 
 
-class LiveSession(Session):
+class LiveSession(SessionBeside):
     """With the server. Raises one of the errors in `main`."""
 
-    def __init__(self, channel: Channel, door: socket.socket, start: StartLive) -> None:
+    def __init__(self, channel: Channel, door: socket.socket, start: StartBeside) -> None:
         settings = start.settings
-        super().__init__(channel, door, settings, start.worker, "live", start.info)
+        super().__init__(channel, door, start, "live")
         allow_files(LIVE_FILES + OTHER_FILES)
         self._meter = EngineMeter(self._engine.stats, start.info, lambda: 0)
         redis, artifacts = connect_redis(settings), open_artifacts(settings)
@@ -75,7 +65,7 @@ class LiveSession(Session):
         measured = calibration or UNCALIBRATED
         self._server = live_server(
             settings,
-            start.worker,
+            start.name,
             self._engine,
             VoiceResolver(VoiceStore(redis, settings.key_prefix), artifacts, self._engine, PromptCache()),
             artifacts,
@@ -87,8 +77,6 @@ class LiveSession(Session):
         self._pauses = PauseMeter()
 
     def serve(self) -> int:
-        """Until the worker says that it shall end, or is gone. Returns the exit status."""
-        threading.Thread(target=self._take_lines, name="engine-lines", daemon=True).start()
         Periodic("engine-meter", REPORT_INTERVAL_S, self._meter.look).start()
         threading.Thread(target=self._tell_states, name="live-states", daemon=True).start()
         while True:
@@ -97,7 +85,7 @@ class LiveSession(Session):
                     self._server.refuse_new(is_leaving=is_leaving)
                 case RefuseIfIdle():
                     self._send(IsIdle(self._server.refuse_if_idle()))
-                case EndLive(grace_s):
+                case EndBeside(grace_s):
                     self._server.close(grace_s)
                     return 0
                 case other:
