@@ -48,13 +48,24 @@ class EndBeside:
     grace_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class CannotStart:
+    """The only message of a process that ends with it."""
+
+    reason: str
+
+
 class Child(ABC):
-    """One run of the process. on_change: called by threads of this object. has_begun: whether it has served."""
+    """One run of the process. on_change: called by threads of this object. has_begun: whether it has served.
+
+    failure: why it could not start.
+    """
 
     def __init__(self, module: str, release: bytes, start: StartBeside, on_change: Callable[[], None]) -> None:
         self._release = release
         self._on_change = on_change
         self.has_begun = self.has_ended = False
+        self.failure: str | None = None
         self._engine_start = 0
         self._sending = threading.Lock()
         stream, child_end = socket.socketpair()
@@ -93,7 +104,7 @@ class Child(ABC):
         self._reader.join()
         self._door.close()
         self._channel.close()
-        return status
+        return self.failure or status
 
     @abstractmethod
     def _take(self, message: object) -> None:
@@ -103,7 +114,11 @@ class Child(ABC):
         try:
             self._channel.meet(self._release)
             while True:
-                self._take(self._channel.receive())
+                match self._channel.receive():
+                    case CannotStart(reason):
+                        self.failure = reason
+                    case message:
+                        self._take(message)
         except OSError as error:
             logger.info("%s says no more: %s", type(self).__name__, error)
         finally:
@@ -202,15 +217,14 @@ def serve_beside(
     release: bytes,
     session: Callable[[Channel, socket.socket, StartBeside], SessionBeside],
     refused: tuple[type[Exception], ...],
-    refusal: Callable[[str], object],
 ) -> None:
-    """The whole program. refusal: the message for an error of the session's start that is one of `refused`."""
+    """The whole program. refused: what the session raises where it cannot start."""
     channel, door = begin_program(release)
     start = channel.receive()
     assert isinstance(start, StartBeside)  # noqa: S101  (our own worker wrote it)
     try:
         begun = session(channel, door.stream, start)
     except refused as error:
-        channel.send(refusal(str(error)))
+        channel.send(CannotStart(str(error)))
         return
     end_with(begun.serve)

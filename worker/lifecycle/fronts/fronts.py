@@ -205,7 +205,7 @@ class _FrontChild(Child):
             case ClaimedItem() as suspect:
                 self._fronts.tickets.take(suspect)
             case _:
-                logger.error("a front cannot start: %s", message)
+                logger.error("a front says %s", type(message).__name__)
 
 
 RELEASE = release_of(beside, interface, work_items, worker_settings, sys.modules[__name__])

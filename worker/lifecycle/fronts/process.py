@@ -37,7 +37,7 @@ STATE_EVERY_S = 1.0
 
 
 def main() -> None:
-    serve_beside(RELEASE, FrontSession, START_ERRORS, str)
+    serve_beside(RELEASE, FrontSession, START_ERRORS)
 
 
 class FrontSession(SessionBeside):

@@ -18,7 +18,6 @@ from worker.lifecycle.beside import Child, Kept, StartBeside
 from worker.lifecycle.live.protocol import (
     RELEASE,
     IsIdle,
-    LiveCannotStart,
     LiveState,
     RefuseIfIdle,
     RefuseNew,
@@ -105,7 +104,6 @@ class LiveProcess(Kept["_LiveChild"], Collector):
 class _LiveChild(Child):
     def __init__(self, start: StartBeside, on_change: Callable[[], None]) -> None:
         self.state: LiveState | None = None
-        self.failure: str | None = None
         self._idle: Future[bool] | None = None
         super().__init__("worker.lifecycle.live.process", RELEASE, start, on_change)
 
@@ -118,17 +116,11 @@ class _LiveChild(Child):
         except TimeoutError:
             return self.has_ended
 
-    def reap(self) -> str:
-        status = super().reap()
-        return self.failure or status
-
     def _take(self, message: object) -> None:
         match message:
             case LiveState() as state:
                 self.state, self.has_begun = state, True
                 self._on_change()
-            case LiveCannotStart(reason):
-                self.failure = reason
             case IsIdle(is_so):
                 if self._idle is not None and not self._idle.done():
                     self._idle.set_result(is_so)

@@ -24,7 +24,6 @@ from worker.lifecycle.beside import EndBeside, SessionBeside, StartBeside, serve
 from worker.lifecycle.live.protocol import (
     RELEASE,
     IsIdle,
-    LiveCannotStart,
     LiveState,
     RefuseIfIdle,
     RefuseNew,
@@ -46,8 +45,7 @@ METRICS = "rhapsode_live_worker_"
 
 
 def main() -> None:
-    refused = (SettingsError, StorageError, CalibrationUnreadable)
-    serve_beside(RELEASE, LiveSession, refused, LiveCannotStart)
+    serve_beside(RELEASE, LiveSession, (SettingsError, StorageError, CalibrationUnreadable))
 
 
 class LiveSession(SessionBeside):

@@ -29,11 +29,6 @@ class RefuseIfIdle:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveCannotStart:
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class LiveState:
     """The first one says that it serves. metrics: of its streams, as this process counts them."""
 

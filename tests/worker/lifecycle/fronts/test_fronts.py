@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS
 from storage.jobs.work_queues import Lane
+from storage.queue.worker_registry import WorkerRegistry, WorkerState
 from storage.runtime.config.settings import StorageSettings
 from tests.process_tree import everything_below, is_alive, runs_module
 from tests.worker.expected import expected_narration
@@ -42,6 +44,10 @@ class Fronted(System):
     """A worker of two fronts, four slots each."""
 
     _begun = 0
+
+    @property
+    def workers(self) -> WorkerRegistry:
+        return WorkerRegistry(self._redis, self._settings.key_prefix)
 
     def begin(self, step_s: float = 0.02) -> subprocess.Popen[bytes]:
         """Returns once both take tickets."""
@@ -120,6 +126,23 @@ def test_both_fronts_finish_jobs_each_once_and_are_counted_together(system: Fron
     system.wait(lambda: system.counted()["rhapsode_items_total"] == 80)
     assert system.counted()["rhapsode_postprocessors"] == 2
     assert system.counted()["rhapsode_leases_held"] == 0
+    assert [each.report.name for each in system.workers.list()] == ["gpu-1"]
+
+
+def test_an_operators_wish_reaches_both_fronts(system: Fronted) -> None:
+    system.begin()
+    texts = texts_of(200)
+    jobs = [system.submit_whole(text) for text in texts]
+    system.wait(lambda: set(system.done_by()) == NAMES)
+
+    system.workers.drain("gpu-1")
+    system.wait(lambda: system.workers.list()[0].state is WorkerState.DRAINED)
+    done = system.done_by().total()
+    time.sleep(1)
+
+    assert system.done_by().total() == done < 200
+    system.workers.undrain("gpu-1")
+    system.finish(jobs, texts)
 
 
 def test_a_killed_front_is_started_again_and_what_it_held_is_finished(system: Fronted) -> None:
