@@ -44,6 +44,7 @@ PROCESSES = {
     "engine_host": "worker.engine.process.host",
     "postprocessors": "worker.speech.postprocessing.process",
     "gpu_worker": "gpu@%h",
+    "fronts": "worker.lifecycle.fronts.process",
     "cpu_worker": "cpu@%h",
     "janitor": "worker.janitor",
     "api": "api.server",

@@ -10,6 +10,7 @@ import warnings
 from celery import Celery
 from celery.platforms import SecurityWarning
 
+from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import load_settings, settings_refused_by
 from worker.lifecycle.start import WorkerProcess
@@ -26,8 +27,10 @@ def worker_app(settings_class: type[WorkerSettings]) -> Celery:
     """Reads the settings. Ends the process with one line if they are wrong."""
     with settings_refused_by("worker"):
         settings = load_settings(settings_class)
-    app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
-    process = WorkerProcess(settings, TicketQueue(app))
+        app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
+        if settings.lane is Lane.GPU:
+            app.conf.worker_concurrency = settings.num_fronts
+        process = WorkerProcess(settings, TicketQueue(app))
     connect_signals(process)
     register_ticket(app, process)
     return app

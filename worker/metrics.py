@@ -14,6 +14,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.metrics import Snapshot, counter, histogram
 from worker.process.engine_meter import EngineMeter
+from worker.services import SpeechServices
 from worker.speech.postprocessing.interface import PostProcessorReport
 from worker.speech.quality.counters import GateCounts
 from worker.voices.cache import VoiceCacheStats
@@ -71,6 +72,13 @@ def committed(num_samples: int, sample_rate_hz: int, *, was_reused: bool) -> Non
 
 def lane_of(queue: WorkQueue) -> str:
     return "cpu" if queue == CPU_QUEUE else "gpu"
+
+
+def add_items(snapshot: Snapshot, services: SpeechServices) -> None:
+    """Of one front: a worker's are added up."""
+    add_postprocessors(snapshot, services.postprocessor.report())
+    add_gate(snapshot, services.counters.counts())
+    add_voice_memory(snapshot, services.voices.cache.stats())
 
 
 def add_gate(snapshot: Snapshot, counts: GateCounts) -> None:

@@ -40,6 +40,9 @@ SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
 
 
+CORES_OF_TWO_FRONTS = 8
+
+
 class ItemSettings(MeasuredSettings):
     """What all processes that hand items back must agree on.
 
@@ -206,6 +209,13 @@ class WorkerSettings(ItemSettings):
         if self.postprocessors is not None:
             return self.postprocessors
         return min(self.slots // SLOTS_OF_A_POSTPROCESSOR, usable_cores())
+
+    @property
+    def num_fronts(self) -> int:
+        """Processes that share the engine's slots: one interpreter is full at some 400 short jobs a second."""
+        is_enough = usable_cores() >= CORES_OF_TWO_FRONTS and self.num_postprocessors > 1
+        # Each would load the model that reads back.
+        return 2 if is_enough and self.whisper_model is None else 1
 
     @property
     def num_places(self) -> int:

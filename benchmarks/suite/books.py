@@ -77,21 +77,18 @@ def _tell(url: str, given: argparse.Namespace, kill: Callable[[], None] | None) 
         _spoken(client, book_text(0.02, 0), quality, None)  # the first job of a stack finds nothing warm
         for number, wanted in enumerate(hours, start=1):
             whole = _spoken(client, book_text(wanted, number), quality, None)
-            edit_s = _edited(client, whole.job)
+            spoken_s = sum(each.duration_s or 0.0 for each in client.artifacts(whole.job))
+            _print(f"{wanted:g}", f"{spoken_s / 3600:.2f}", f"{whole.job.progress.segments.total}")
+            _print(f"{whole.accepted_s:.2f}", f"{whole.finished_s:.1f}", f"{spoken_s / whole.finished_s:,.0f}")
+            _print(f"{_edited(client, whole.job):.2f}")
             # Other sentences: the same would be reused.
             broken = None if kill is None else _spoken(client, book_text(wanted, 1000 + number), quality, kill)
-            spoken_s = sum(each.duration_s or 0.0 for each in client.artifacts(whole.job))
-            cells = (
-                f"{wanted:g}",
-                f"{spoken_s / 3600:.2f}",
-                f"{whole.job.progress.segments.total}",
-                f"{whole.accepted_s:.2f}",
-                f"{whole.finished_s:.1f}",
-                f"{spoken_s / whole.finished_s:,.0f}",
-                f"{edit_s:.2f}",
-                "-" if broken is None else f"{broken.finished_s - whole.finished_s:+.1f}",
-            )
-            print(*(f"{cell:>11}" for cell in cells), flush=True)
+            _print("-\n" if broken is None else f"{broken.finished_s - whole.finished_s:+.1f}\n")
+
+
+def _print(*cells: str) -> None:
+    """Each figure when it is known, since a book takes hours."""
+    print(*(f"{cell:>11}" for cell in cells), end="" if cells[-1].endswith("\n") else " ", flush=True)
 
 
 def book_text(hours: float, seed: int) -> str:

@@ -28,8 +28,8 @@ def one_of_several_apis(listener_fd: int, number: int, metrics: Path) -> tuple[s
 
 
 def gpu_worker() -> tuple[str, ...]:
-    """One ticket at a time: it wakes the worker, which has one thread per item, enough for its slots."""
-    return _celery("gpu", "worker.gpu_app", "--concurrency", "1")
+    """One ticket at a time for each front: it wakes that, which has one thread per item, enough for its slots."""
+    return _celery("gpu", "worker.gpu_app")
 
 
 def cpu_worker() -> tuple[str, ...]:

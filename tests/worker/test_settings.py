@@ -109,6 +109,26 @@ def test_the_checkpoints_that_come_along_have_names(monkeypatch: pytest.MonkeyPa
     assert load_settings(WorkerSettings).other_checkpoints == {"small_voice": PACKAGED["small_voice"]}
 
 
+@pytest.mark.parametrize(
+    ("cores", "settings", "fronts"),
+    [
+        (7, {"SLOTS": "256"}, 1),
+        (8, {"SLOTS": "256"}, 2),
+        (64, {"SLOTS": "63"}, 1),
+        (64, {"SLOTS": "256", "POSTPROCESSORS": "1"}, 1),
+        (64, {"SLOTS": "256", "WHISPER_MODEL": "/models/whisper"}, 1),
+    ],
+)
+def test_a_second_front_wants_cores_and_work(
+    monkeypatch: pytest.MonkeyPatch, cores: int, settings: dict[str, str], fronts: int
+) -> None:
+    monkeypatch.setattr("worker.settings.usable_cores", lambda: cores)
+    for name, value in settings.items():
+        monkeypatch.setenv(f"RHAPSODE_{name}", value)
+
+    assert load_settings(WorkerSettings).num_fronts == fronts
+
+
 def test_the_fake_engine_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RHAPSODE_ENGINE", "fake")
     monkeypatch.setenv("RHAPSODE_FAKE_STEP_S", "0.5")

@@ -17,7 +17,7 @@ from storage.errors import StoreUnavailable
 from storage.job_store.leases import Look
 from storage.jobs.batches import BatchSpec
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import ClaimedItem
+from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.config.failpoints import failpoint
@@ -49,11 +49,15 @@ OTHER_WORKER_S = 5.0
 class GpuTickets:
     """Answers the tickets of a worker that speaks. places: items that are under way at the same time.
 
-    `close` once nothing shall be claimed any more.
+    hand_over: of a process that runs no suspects (see `quarantine`), who takes them with their leases. `close` once
+    nothing shall be claimed any more.
     """
 
-    def __init__(self, services: SpeechServices, places: int) -> None:
+    def __init__(
+        self, services: SpeechServices, places: int, hand_over: Callable[[ClaimedItem], None] | None = None
+    ) -> None:
         self._services = services
+        self._hand_over = hand_over
         self._threads = _ItemThreads(places)
         self._awake = threading.Lock()
 
@@ -62,6 +66,10 @@ class GpuTickets:
         # A second ticket was sent behind the last look of the first one, and looks itself.
         with self._awake:
             self._look_on(time.monotonic() + TICKET_LIFE_S)
+
+    def take(self, item: ClaimedItem) -> None:
+        """Run what another process has claimed."""
+        self._threads.run(item, self._run)
 
     def close(self) -> None:
         """Returns when the last item has ended."""
@@ -105,7 +113,11 @@ class GpuTickets:
         failpoint("claim.after")
         services.worker.tickets.send(claims.tickets)
         for item in items:
-            self._threads.run(item, self._run)
+            if self._hand_over is None or item.suspicions < QUARANTINE_SUSPICIONS:
+                self.take(item)
+            else:
+                services.ahead.give_back(item.lease)
+                self._hand_over(item)
         return len(items)
 
     def _look_away(self) -> None:
@@ -133,7 +145,7 @@ class _ItemThreads:
         """How many are free, at least one; 0 if nothing shall be claimed any more, or it is later than `until_s`."""
         with self._changed:
             while claims():
-                if self._free:
+                if self._free > 0:
                     return self._free
                 left_s = until_s - time.monotonic()
                 if left_s <= 0:

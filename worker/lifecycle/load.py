@@ -9,7 +9,7 @@ from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
 from worker.lifecycle.live.child import LiveProcess
 from worker.lifecycle.speech_lane import SpeechLane
-from worker.metrics import add_engine, add_gate, add_live, add_postprocessors, add_voice_memory
+from worker.metrics import add_engine, add_items, add_live
 from worker.process.reporting import ProcessLoad
 from worker.services import WorkerServices
 
@@ -28,7 +28,7 @@ class WorkerLoad:
             return ProcessLoad(leases=held)
         meter, memory = self.speech.meter, self.speech.services.voices.cache.stats()
         return ProcessLoad(
-            leases=held,
+            leases=held + self.speech.fronts.num_held,
             slots=meter.slots,
             engine=meter.report(),
             voice_cache=VoiceCacheReport(memory.voices, memory.bytes, memory.hits, memory.misses),
@@ -41,11 +41,9 @@ class WorkerLoad:
         snapshot.add("rhapsode_longest_pause_seconds", self.pauses.longest_s, process="worker")
         if self.speech is None:
             return
-        services, live = self.speech.services, self.speech.live
+        live = self.speech.live
         add_engine(snapshot, self.speech.meter)
-        add_postprocessors(snapshot, services.postprocessor.report())
-        add_gate(snapshot, services.counters.counts())
-        add_voice_memory(snapshot, services.voices.cache.stats())
+        add_items(snapshot, self.speech.services)
         add_live(snapshot, live.num_places, live.num_streams)
         if isinstance(live, LiveProcess):
             snapshot.add("rhapsode_longest_pause_seconds", live.longest_pause_s, process="live")

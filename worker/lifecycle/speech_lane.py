@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from storage.database.redis_errors import StateRedis
 from storage.errors import StorageError
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
-from storage.live.address import LiveAddress
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.worker_registry import REPORT_INTERVAL_S
 from storage.runtime.config.settings import SettingsError
 from worker.engine.errors import EngineError
-from worker.engine.interface import EngineInfo
+from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.claim_ahead import ClaimAhead
+from worker.lifecycle.beside import StartBeside
+from worker.lifecycle.fronts.fronts import Fronts
 from worker.lifecycle.live.child import LiveProcess
-from worker.lifecycle.live.protocol import StartLive
 from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
 from worker.process.engine_meter import EngineMeter
 from worker.process.periodic import Periodic
@@ -39,6 +39,9 @@ from worker.speech.quality.recognisers.installed import RecogniserUnusable, work
 from worker.voices.cache import PromptCache
 from worker.voices.resolving import VoiceResolver
 
+if TYPE_CHECKING:
+    from worker.live.server import LiveServer
+
 logger = logging.getLogger(__name__)
 
 START_ERRORS = (
@@ -52,26 +55,6 @@ START_ERRORS = (
 """What `SpeechLane` raises. A worker reports them in one line, without a traceback."""
 
 
-class LiveService(Protocol):
-    """`LiveServer`, in this process or its own."""
-
-    def start(self) -> None: ...
-
-    def address(self) -> LiveAddress | None: ...
-
-    @property
-    def num_places(self) -> int: ...
-
-    @property
-    def num_streams(self) -> int: ...
-
-    def refuse_new(self, *, is_leaving: bool) -> None: ...
-
-    def refuse_if_idle(self) -> bool: ...
-
-    def close(self, grace_s: float = 0.0) -> None: ...
-
-
 class SpeechLane:
     """Loads everything. Raises one of `START_ERRORS`, after closing what it had started."""
 
@@ -83,18 +66,22 @@ class SpeechLane:
         self._engine: EngineProcess | None = None
         try:
             self.services = self._loaded(worker)
-            self.live = self._live()
+            self._tickets = GpuTickets(self.services, settings.num_places // settings.num_fronts)
+            assert self._engine is not None  # noqa: S101  (loaded before)
+            self.fronts = Fronts(settings, worker.identity.name, self._engine, self._tickets)
+            self.live = self._live(self._engine)
         except BaseException:
             self.close()
             raise
-        self._tickets = GpuTickets(self.services, settings.num_places)
+        worker.gate.others = self.fronts.held_back
 
     def answer(self) -> None:
         """One ticket."""
-        self._tickets.answer()
+        self.fronts.answer()
 
     def start(self) -> None:
         """Begin what is repeated."""
+        self.fronts.start()
         for each in self._periodic:
             each.start()
 
@@ -117,51 +104,16 @@ class SpeechLane:
 
     def _loaded(self, worker: WorkerServices) -> SpeechServices:
         settings, redis = self._settings, self._redis
-        postprocessor = self._postprocessor(worker)
+        postprocessor = postprocessor_of(settings, worker)
+        self._pool = postprocessor if isinstance(postprocessor, PostProcessorPool) else None
         times = ProcessTimes(watchdog_s=settings.engine_watchdog_s)
         engine = self._engine = EngineProcess(settings.engine_settings(), times)
         engine.start()
         self.meter = EngineMeter(engine.stats, engine.info, lambda: engine.deaths)
         self._periodic.append(Periodic("engine-meter", REPORT_INTERVAL_S, self.meter.look))
-        quality = self._quality_gate(engine.info, postprocessor)
-        self._publish_card(engine.info, quality.recognised_languages)
-        return SpeechServices(
-            worker=worker,
-            engine=engine,
-            ahead=ClaimAhead(engine.info.slots),
-            voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
-            quality=quality,
-            counters=GateCounters(),
-            norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
-            reuse=ReuseIndex(redis, settings.key_prefix),
-            postprocessor=postprocessor,
-            packer=SegmentPacker(engine.info.slots // PLACES_SHARE),
-        )
-
-    def _postprocessor(self, worker: WorkerServices) -> PostProcessor:
-        """Processes beside this one where the engine has enough slots to keep them busy."""
-        settings = self._settings
-        if not settings.num_postprocessors:
-            return InProcessPostProcessor(worker.artifacts)
-        store = "folder" if settings.store.startswith("file:") else "s3"
-        self._pool = PostProcessorPool(settings.num_postprocessors, settings.num_places, store, worker.identity.name)
-        self._pool.start()
-        return self._pool
-
-    def _quality_gate(self, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
-        """With the calibration of these weights and the installed recognisers."""
-        settings = self._settings
-        calibration = None
-        if settings.engine != "fake":
-            calibration = checkpoint_calibration(settings.checkpoint, info.revision)
-            if calibration is None:
-                logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
-        # As many as judge at the same time.
-        places = max(1, settings.num_postprocessors)
-        recognisers = worker_recognisers(
-            settings.recogniser, settings.whisper_model, settings.device, info.languages, places
-        )
-        return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
+        services = speech_services(settings, redis, worker, engine, postprocessor)
+        self._publish_card(engine.info, services.quality.recognised_languages)
+        return services
 
     def _publish_card(self, info: EngineInfo, recognised_languages: tuple[str, ...]) -> None:
         """Now, and again every `CARD_INTERVAL_S`."""
@@ -176,14 +128,13 @@ class SpeechLane:
             Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, info.speaker_embeddings))
         )
 
-    def _live(self) -> LiveService:
+    def _live(self, engine: EngineProcess) -> LiveServer | LiveProcess:
         """In another process where the engine has enough slots to keep this one busy."""
         settings, services = self._settings, self.services
-        engine, worker = self._engine, services.worker
-        assert engine is not None  # noqa: S101  (loaded before)
-        live: LiveService
+        worker = services.worker
+        live: LiveServer | LiveProcess
         if self._pool is not None:
-            start = StartLive(settings, worker.identity.name, engine.info)
+            start = StartBeside(settings, worker.identity.name, engine.info)
             live = LiveProcess(start, engine)
         else:
             # Here and not above: the other lane, and a worker with a live process, need nothing of what this loads.
@@ -193,3 +144,48 @@ class SpeechLane:
             live = live_server(settings, worker.identity.name, engine, services.voices, artifacts, bounds, self.meter)
         live.start()
         return live
+
+
+def postprocessor_of(settings: WorkerSettings, worker: WorkerServices) -> PostProcessor:
+    """Of one front: processes beside it where the engine has enough slots to keep them busy."""
+    if not settings.num_postprocessors:
+        return InProcessPostProcessor(worker.artifacts)
+    store = "folder" if settings.store.startswith("file:") else "s3"
+    number, places = settings.num_postprocessors // settings.num_fronts, settings.num_places // settings.num_fronts
+    pool = PostProcessorPool(number, places, store, worker.identity.name)
+    pool.start()
+    return pool
+
+
+def speech_services(
+    settings: WorkerSettings, redis: StateRedis, worker: WorkerServices, engine: Engine, postprocessor: PostProcessor
+) -> SpeechServices:
+    """Of one front. Raises one of `START_ERRORS`."""
+    slots = engine.info.slots // settings.num_fronts
+    return SpeechServices(
+        worker=worker,
+        engine=engine,
+        ahead=ClaimAhead(slots),
+        voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
+        quality=_quality_gate(settings, engine.info, postprocessor),
+        counters=GateCounters(),
+        norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
+        reuse=ReuseIndex(redis, settings.key_prefix),
+        postprocessor=postprocessor,
+        packer=SegmentPacker(slots // PLACES_SHARE),
+    )
+
+
+def _quality_gate(settings: WorkerSettings, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
+    """With the calibration of these weights and the installed recognisers."""
+    calibration = None
+    if settings.engine != "fake":
+        calibration = checkpoint_calibration(settings.checkpoint, info.revision)
+        if calibration is None:
+            logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
+    # As many as judge at the same time.
+    places = max(1, settings.num_postprocessors // settings.num_fronts)
+    recognisers = worker_recognisers(
+        settings.recogniser, settings.whisper_model, settings.device, info.languages, places
+    )
+    return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)

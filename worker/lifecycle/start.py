@@ -11,27 +11,22 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from storage.database.connections import connect_redis, open_artifacts
-from storage.job_store.plan_cache import PlanCache, VoicePlanCache
-from storage.job_store.store import JobStore
+from storage.database.connections import connect_redis
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import refusal
 from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import end_tracing
-from storage.tenants.quotas import admission_limits
-from storage.voices.store import VoiceStore
 from worker.engine.heap import freeze
-from worker.items.leases.keeper import DropReason, LeaseKeeper
-from worker.items.leases.quarantine import QuarantineGate
+from worker.items.leases.keeper import DropReason
 from worker.lifecycle.checkpoint_swaps import CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
-from worker.lifecycle.preparing import prepare_process
+from worker.lifecycle.preparing import prepare_process, worker_services
 from worker.lifecycle.presence import Presence
 from worker.lifecycle.speech_lane import START_ERRORS, SpeechLane
 from worker.process.metrics_server import MetricsServer
@@ -56,18 +51,16 @@ class WorkerProcess:
     def __init__(self, settings: WorkerSettings, tickets: TicketQueue) -> None:
         self._settings = settings
         self._tickets = tickets
-        self._closing = threading.Event()
         self._closing_since_s: float | None = None
         self._redis = connect_redis(settings)
-        self._jobs = JobStore(
-            self._redis, settings.key_prefix, admission_limits(settings), max_attempts=settings.max_attempts
-        )
-        self._leases = LeaseKeeper(self._jobs, settings.lease_s)
         boot_id = uuid.uuid4().hex
         self._identity = WorkerIdentity(settings.name_for(boot_id), boot_id)
+        worker = worker_services(settings, self._redis, self._identity, tickets)
+        self._closing, self._jobs, self._leases = worker.closing, worker.jobs, worker.leases
         name = self._identity.name
         self._presence = Presence(settings, self._redis, name, tickets, self._closing, self._holds_items)
-        self._presence.on_change = self._refuse_live
+        self._presence.on_change = self._follow_wish
+        self._worker = replace(worker, draining=self._presence.draining)
         self._metrics: MetricsServer | None = None
         self._speech: SpeechLane | None = None
         self._answer: Callable[[], None] | None = None
@@ -83,7 +76,8 @@ class WorkerProcess:
             self._metrics = prepare_process(self._settings, self._redis, self._identity.name)
             if self._swaps is not None:
                 self._swaps.begin()
-            worker = self._services()
+            worker = self._worker
+            worker.artifacts.check()
             self._load(worker)
             hold_what_lost_something(self._redis, worker.artifacts, self._settings.key_prefix)
             freeze()
@@ -123,6 +117,7 @@ class WorkerProcess:
         """After the last ticket; returns after the last item."""
         self._closing.set()
         if self._speech is not None:
+            self._speech.fronts.close()
             self._speech.end_items()
         self._leases.close()
         if self._speech is not None:
@@ -137,27 +132,6 @@ class WorkerProcess:
         end_tracing()
         self._tickets.close()
         self._redis.close()
-
-    def _services(self) -> WorkerServices:
-        """Raises `StorageError` if the object store cannot be used."""
-        artifacts = open_artifacts(self._settings)
-        artifacts.check()
-        return WorkerServices(
-            identity=self._identity,
-            queue=self._settings.queue,
-            jobs=self._jobs,
-            models=ModelRegistry(self._redis, self._settings.key_prefix),
-            artifacts=artifacts,
-            tickets=self._tickets,
-            leases=self._leases,
-            plans=PlanCache(artifacts),
-            voice_store=VoiceStore(self._redis, self._settings.key_prefix),
-            voice_plans=VoicePlanCache(artifacts),
-            lease_s=self._settings.lease_s,
-            closing=self._closing,
-            gate=QuarantineGate(),
-            draining=self._presence.draining,
-        )
 
     def _load(self, worker: WorkerServices) -> None:
         """What answers the tickets of this lane. Raises one of `START_ERRORS`."""
@@ -181,7 +155,7 @@ class WorkerProcess:
             self._swaps.arrived(slots)
 
     def _holds_items(self) -> bool:
-        return self._leases.num_held > 0
+        return self._leases.num_held > 0 or (self._speech is not None and self._speech.fronts.num_held > 0)
 
     def _leave_for(self, checkpoint: Path) -> bool:
         """End, and continue as a worker of this checkpoint; False while a live stream is open."""
@@ -197,7 +171,9 @@ class WorkerProcess:
             return
         self._closing.set()
         self._closing_since_s = time.monotonic()
-        self._refuse_live()
+        self._follow_wish()
+        if self._speech is not None:
+            self._speech.fronts.begin_close(SHUTDOWN_GRACE_S)
         threading.Thread(target=self._drain, name="drain", daemon=True).start()
 
     def _drain(self) -> None:
@@ -210,8 +186,9 @@ class WorkerProcess:
             if self._speech is not None:
                 self._speech.abandon_calls()
 
-    def _refuse_live(self) -> None:
+    def _follow_wish(self) -> None:
         if self._speech is not None:
+            self._speech.fronts.claim_nothing(is_wished=self._presence.is_leaving)
             self._speech.live.refuse_new(is_leaving=self._presence.is_leaving)
 
     def _live_grace_left_s(self) -> float:

@@ -26,7 +26,30 @@ T = TypeVar("T")
 # Each sample's time of birth doubles the lines, and Prometheus' text format gives it no meaning.
 disable_created_metrics()
 
-REGISTRY = CollectorRegistry(auto_describe=False)
+
+class _Registry(CollectorRegistry):
+    def collect(self) -> Iterable[Metric]:
+        return added_up(super().collect())
+
+
+def added_up(families: Iterable[Metric]) -> list[Metric]:
+    """One family for each name. What several processes measure is added up by labels."""
+    found: dict[str, Metric] = {}
+    for family in families:
+        others = found.get(family.name)
+        if others is None:
+            found[family.name] = family
+            continue
+        samples = {(each.name, *sorted(each.labels.items())): each for each in others.samples}
+        for each in family.samples:
+            known = samples.get(key := (each.name, *sorted(each.labels.items())))
+            samples[key] = each._replace(value=known.value + each.value) if known else each
+        found[family.name] = Metric(family.name, family.documentation, family.type)
+        found[family.name].samples = list(samples.values())
+    return list(found.values())
+
+
+REGISTRY = _Registry(auto_describe=False)
 
 
 def _known(name: str, kind: Kind) -> MetricSpec:

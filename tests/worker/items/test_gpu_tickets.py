@@ -15,7 +15,7 @@ from rhapsode.contract.jobs.states import JobState
 from storage.errors import StoreUnavailable
 from storage.job_store.leases import Claims, Look
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import ClaimedItem, WorkerIdentity
+from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from tests.threads import BoundedExecutor
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
@@ -107,6 +107,29 @@ def test_a_worker_takes_what_it_has_room_for_and_leaves_the_rest_to_others(
     assert (woken, left) == (1, 1)
     assert studio.jobs.ready_counts()[GPU_QUEUE] == 10
     assert slow_services.ahead.taken == 0
+
+
+def test_a_suspect_goes_with_its_lease_to_who_may_run_it_alone(studio: Studio) -> None:
+    worker = studio.services.worker
+    jobs = [studio.submit_planned("This is number one.")]
+    look = Look(GPU_QUEUE, room=1, is_woken=False, is_last=False)
+    for _ in range(QUARANTINE_SUSPICIONS):
+        (item,) = studio.jobs.claim_several(look, worker.identity, 30).items
+        studio.jobs.release(item.lease, ReleaseReason.ENGINE_DIED)
+    jobs += [studio.submit_planned(f"This is number {each}.") for each in ("two", "three")]
+    suspects: list[ClaimedItem] = []
+    front, of_all = GpuTickets(studio.services, PLACES, suspects.append), GpuTickets(studio.services, PLACES)
+
+    front.answer()
+    front.close()
+    states = [studio.record(job).state for job in jobs]
+    of_all.take(suspects[0])
+    of_all.close()
+
+    assert states == [JobState.RUNNING, JobState.SUCCEEDED, JobState.SUCCEEDED]
+    assert [each.lease.job for each in suspects] == [jobs[0].id]
+    assert studio.record(jobs[0]).state is JobState.SUCCEEDED
+    assert studio.services.ahead.taken == 0
 
 
 def test_what_a_look_claims_while_the_worker_leaves_is_finished(

@@ -8,8 +8,8 @@ records when it runs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem
@@ -18,9 +18,13 @@ from worker.items.leases.persistence import until_available
 
 
 class QuarantineGate:
-    """A shared and exclusive lock. A waiting suspect lets no other in, so that it is not starved."""
+    """A shared and exclusive lock. A waiting suspect lets no other in, so that it is not starved.
+
+    others: holds back, while a suspect runs, the other processes that use the same engine.
+    """
 
     def __init__(self) -> None:
+        self.others: Callable[[], AbstractContextManager[None]] = nullcontext
         self._changed = threading.Condition()
         self._inside = 0
         self._suspects_waiting = 0
@@ -63,7 +67,8 @@ class QuarantineGate:
                 self._suspects_waiting -= 1
             self._is_exclusive = True
         try:
-            yield
+            with self.others():
+                yield
         finally:
             with self._changed:
                 self._is_exclusive = False

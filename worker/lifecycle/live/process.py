@@ -15,31 +15,22 @@ from contextlib import suppress
 from storage.database.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
 from storage.queue.worker_registry import REPORT_INTERVAL_S
-from storage.runtime.config.certificates import check_certificates
-from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
 from storage.runtime.config.settings import SettingsError
-from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.metrics import REGISTRY
-from storage.runtime.observability.tracing import configure_tracing
 from storage.voices.store import VoiceStore
 from worker.engine.heap import PauseMeter, freeze
-from worker.engine.process.front import EngineLine
+from worker.lifecycle.beside import EndBeside, SessionBeside, StartBeside, serve_beside
 from worker.lifecycle.live.protocol import (
     RELEASE,
-    EndLive,
-    FromLive,
     IsIdle,
-    LiveCannotStart,
     LiveState,
     RefuseIfIdle,
     RefuseNew,
-    StartLive,
 )
 from worker.lifecycle.live.server import live_server
 from worker.lifecycle.preparing import LIVE_FILES, OTHER_FILES
 from worker.process.children.channel import Channel
-from worker.process.children.program import begin_program, end_with
 from worker.process.engine_meter import EngineMeter
 from worker.process.periodic import Periodic
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
@@ -54,31 +45,16 @@ METRICS = "rhapsode_live_worker_"
 
 
 def main() -> None:
-    channel, door = begin_program(RELEASE)
-    start = channel.receive()
-    assert isinstance(start, StartLive)  # noqa: S101  (our own worker wrote it)
-    try:
-        session = LiveSession(channel, door.stream, start)
-    except (SettingsError, StorageError, CalibrationUnreadable) as error:
-        channel.send(LiveCannotStart(str(error)))
-        return
-    end_with(session.serve)
+    serve_beside(RELEASE, LiveSession, (SettingsError, StorageError, CalibrationUnreadable))
 
 
-class LiveSession:
-    """The server, its channel to the worker, and its line to the engine. Raises one of the errors in `main`."""
+class LiveSession(SessionBeside):
+    """With the server. Raises one of the errors in `main`."""
 
-    def __init__(self, channel: Channel, door: socket.socket, start: StartLive) -> None:
+    def __init__(self, channel: Channel, door: socket.socket, start: StartBeside) -> None:
         settings = start.settings
-        configure_process_logging(settings, role="live", worker=start.worker)
-        configure_failpoints(settings.failpoint)
+        super().__init__(channel, door, start, "live")
         allow_files(LIVE_FILES + OTHER_FILES)
-        check_certificates(settings)
-        configure_tracing(settings, "live")
-        self._channel = channel
-        self._door = door
-        self._sending = threading.Lock()
-        self._engine = EngineLine(start.info)
         self._meter = EngineMeter(self._engine.stats, start.info, lambda: 0)
         redis, artifacts = connect_redis(settings), open_artifacts(settings)
         calibration = None
@@ -87,7 +63,7 @@ class LiveSession:
         measured = calibration or UNCALIBRATED
         self._server = live_server(
             settings,
-            start.worker,
+            start.name,
             self._engine,
             VoiceResolver(VoiceStore(redis, settings.key_prefix), artifacts, self._engine, PromptCache()),
             artifacts,
@@ -99,8 +75,6 @@ class LiveSession:
         self._pauses = PauseMeter()
 
     def serve(self) -> int:
-        """Until the worker says that it shall end, or is gone. Returns the exit status."""
-        threading.Thread(target=self._take_lines, name="engine-lines", daemon=True).start()
         Periodic("engine-meter", REPORT_INTERVAL_S, self._meter.look).start()
         threading.Thread(target=self._tell_states, name="live-states", daemon=True).start()
         while True:
@@ -109,19 +83,11 @@ class LiveSession:
                     self._server.refuse_new(is_leaving=is_leaving)
                 case RefuseIfIdle():
                     self._send(IsIdle(self._server.refuse_if_idle()))
-                case EndLive(grace_s):
+                case EndBeside(grace_s):
                     self._server.close(grace_s)
                     return 0
                 case other:
                     raise TypeError(f"{type(other).__name__} is said by no worker")
-
-    def _take_lines(self) -> None:
-        """Until the worker is gone."""
-        while True:
-            _, ends, _, _ = socket.recv_fds(self._door, 1, 1)
-            if not ends:
-                return
-            self._engine.use(socket.socket(fileno=ends[0]))
 
     def _tell_states(self) -> None:
         """Until the worker is gone."""
@@ -130,10 +96,6 @@ class LiveSession:
                 metrics = [each for each in REGISTRY.collect() if each.name.startswith(METRICS)]
                 self._send(LiveState(self._server.address(), metrics, self._pauses.longest_s))
                 time.sleep(STATE_EVERY_S)
-
-    def _send(self, message: FromLive) -> None:
-        with self._sending:
-            self._channel.send(message)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a worker and its live process say to each other: one dataclass per message, one union per direction."""
+"""What a worker and its live process say to each other, beside start and end: one dataclass per message."""
 
 from __future__ import annotations
 
@@ -12,18 +12,8 @@ from storage.live import address
 from storage.live.address import LiveAddress
 from worker import settings
 from worker.engine import interface
-from worker.engine.interface import EngineInfo
+from worker.lifecycle import beside
 from worker.process.children.release import release_of
-from worker.settings import WorkerSettings
-
-
-@dataclass(frozen=True, slots=True)
-class StartLive:
-    """worker: its name."""
-
-    settings: WorkerSettings
-    worker: str
-    info: EngineInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +26,6 @@ class RefuseNew:
 @dataclass(frozen=True, slots=True)
 class RefuseIfIdle:
     """Answered by `IsIdle`."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndLive:
-    """The process ends, once its streams have ended or were handed over."""
-
-    grace_s: float
-
-
-ToLive = StartLive | RefuseNew | RefuseIfIdle | EndLive
-
-
-@dataclass(frozen=True, slots=True)
-class LiveCannotStart:
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +44,5 @@ class IsIdle:
     is_so: bool
 
 
-FromLive = LiveCannotStart | LiveState | IsIdle
-
-RELEASE = release_of(address, interface, settings, sys.modules[__name__])
+RELEASE = release_of(address, beside, interface, settings, sys.modules[__name__])
 """The live process's greeting."""

@@ -19,8 +19,8 @@ from tests.worker.live.caller import HeardStream, an_order, calling
 from worker.engine.fake import fake_streamed_speech
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import FakeEngineSettings
+from worker.lifecycle.beside import StartBeside
 from worker.lifecycle.live.child import LiveProcess
-from worker.lifecycle.live.protocol import StartLive
 from worker.settings import WorkerSettings
 
 PATIENCE_S = 60.0
@@ -51,7 +51,7 @@ def engine(step_s: float) -> Iterator[EngineProcess]:
 
 @pytest.fixture
 def live(settings: WorkerSettings, engine: EngineProcess) -> Iterator[LiveProcess]:
-    live = LiveProcess(StartLive(settings, "gpu-0", engine.info), engine)
+    live = LiveProcess(StartBeside(settings, "gpu-0", engine.info), engine)
     live.start()
     yield live
     live.close()
@@ -183,7 +183,7 @@ def test_its_end_leaves_streams_their_grace(live: LiveProcess, engine: EnginePro
 def test_a_port_that_is_taken_is_named_at_the_start(settings: WorkerSettings, engine: EngineProcess) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         changed = settings.model_copy(update={"live_host": "127.0.0.1", "live_port": taken.getsockname()[1]})
-        live = LiveProcess(StartLive(changed, "gpu-0", engine.info), engine)
+        live = LiveProcess(StartBeside(changed, "gpu-0", engine.info), engine)
 
         with pytest.raises(SettingsError, match="RHAPSODE_LIVE_PORT"):
             live.start()
