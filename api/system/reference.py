@@ -1,6 +1,6 @@
-"""`/docs` and `/redoc`: the OpenAPI description for people, by Swagger UI and Redoc from files of our own.
+"""`/docs`: the OpenAPI description for people, by Swagger UI from files of our own in `api/reference/`.
 
-Neither asks another host for anything: their scripts lie in `api/reference/`, and the header says so to the browser.
+It asks no other host for anything, and the header says so to the browser.
 """
 
 from __future__ import annotations
@@ -19,19 +19,12 @@ router = APIRouter(include_in_schema=False)
 
 FOLDER = Path(__file__).parents[1] / "reference"
 SWAGGER_UI = "docs.html"
-REDOC = "redoc.html"
-
-EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-"""Of no bytes: Redoc makes an empty style element and fills it rule by rule."""
-
-SCROLLBAR_STYLE = "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='"
-"""Of the one style that this version of Redoc writes into the document, for its menu. No other is taken."""
 
 
 @cache
 def reference() -> StaticFolder:
-    """Read once in a process, at the first visit: 3 MB, which take a third of a second to compress."""
-    return read_folder(FOLDER, [SWAGGER_UI, REDOC], "reference")
+    """Read once in a process, at the first visit: 2 MB, which take a fifth of a second to compress."""
+    return read_folder(FOLDER, [SWAGGER_UI], "reference")
 
 
 @router.get("/docs")
@@ -45,17 +38,6 @@ def get_docs(
     return answer_document(reference().documents[SWAGGER_UI], policy, accept_encoding, if_none_match)
 
 
-@router.get("/redoc")
-def get_redoc(
-    services: Services,
-    accept_encoding: Annotated[str, Header()] = "",
-    if_none_match: Annotated[str | None, Header()] = None,
-) -> Response:
-    """The same as a document to read and search."""
-    policy = reference_policy(store_origin(services))
-    return answer_document(reference().documents[REDOC], policy, accept_encoding, if_none_match)
-
-
 @router.get("/reference/{version}/{name:path}")
 def get_asset(
     version: str,
@@ -63,25 +45,23 @@ def get_asset(
     accept_encoding: Annotated[str, Header()] = "",
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """A file of the two, read in a separate thread: it may be the process's first read."""
+    """A file of it, read in a separate thread: it may be the process's first read."""
     return answer_asset(reference(), version, name, accept_encoding, if_none_match)
 
 
 def reference_policy(store: str | None) -> str:
-    """What the two may load. store: another host where downloads that are tried end, if it is one.
+    """What it may load. store: another host where downloads that are tried end, if it is one.
 
-    Swagger UI plays and saves what it was answered from `blob:` and draws its icons from `data:`; Redoc searches in a
-    worker that it makes of a `blob:`.
+    Swagger UI plays and saves what it was answered from `blob:` and draws its icons from `data:`.
     """
     beyond = f" {store}" if store else ""
     rules = {
         "default-src": "'none'",
         "script-src": "'self'",
-        "style-src": f"'self' {EMPTY_STYLE} {SCROLLBAR_STYLE}",
+        "style-src": "'self'",
         "img-src": "'self' data:",
         "connect-src": f"'self'{beyond}",
         "media-src": "blob:",
-        "worker-src": "blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
         "frame-ancestors": "'none'",

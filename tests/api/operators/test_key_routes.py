@@ -22,7 +22,7 @@ OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 OPEN_PATHS = (
     *("/livez", "/readyz", "/health", "/metrics", "/openapi.json", "/v1/objects/{key:path}"),
     *("/", "/live", "/page/{version}/{name:path}"),
-    *("/docs", "/redoc", "/reference/{version}/{name:path}", "/errors", "/errors/{code}"),
+    *("/docs", "/reference/{version}/{name:path}", "/errors", "/errors/{code}"),
 )
 """Probes, the contract's description, links that carry their own permission, the page, which asks for a key, and
 what describes the API to people."""

@@ -77,7 +77,7 @@ def test_the_clients_take_an_address_with_a_prefix(public: tuple[str, ServedApi]
         assert [model.id for model in openai.models.list()] == ["small"]
 
 
-@pytest.mark.parametrize("page", ["", "docs", "redoc"])
+@pytest.mark.parametrize("page", ["", "docs"])
 def test_a_page_and_all_that_it_loads_come_through_the_proxy(public: tuple[str, ServedApi], page: str) -> None:
     address = httpx.URL(f"{public[0]}/{page}")
     document = httpx.get(address)
