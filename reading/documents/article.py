@@ -32,8 +32,18 @@ MOST_SURROUNDINGS = 0.35
 _TAGS = frozenset({"aside", "nav", "dialog", "menu", "footer", "form"})
 _ROLES = frozenset(
     {
-        *("navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "alert"),
-        *("toolbar", "menu", "menubar", "tablist", "tooltip", "status", "doc-toc"),
+        *(
+            "navigation",
+            "banner",
+            "contentinfo",
+            "complementary",
+            "search",
+            "dialog",
+            "alertdialog",
+            "alert",
+            "toolbar",
+        ),
+        *("menu", "menubar", "tablist", "tooltip", "status", "doc-toc"),
     }
 )
 _NAMES = re.compile(

@@ -17,11 +17,21 @@ MAX_ALIASES = 1_000
 OPENAI_MODELS = ("tts-1", "tts-1-1106", "tts-1-hd", "tts-1-hd-1106", "gpt-4o-mini-tts")
 """Each stands for the model that speaks where none is named; a dated one (`gpt-4o-mini-tts-2025-12-15`) too."""
 
-_VOICES = (
-    "alloy=af_alloy ash=am_eric ballad=bm_daniel cedar=am_michael coral=af_sarah echo=am_echo fable=bm_fable "
-    "marin=af_heart nova=af_nova onyx=am_onyx sage=af_kore shimmer=af_sky verse=am_liam"
-)
-OPENAI_VOICES = {name: voice for name, _, voice in (pair.partition("=") for pair in _VOICES.split())}
+OPENAI_VOICES = {
+    "alloy": "af_alloy",
+    "ash": "am_eric",
+    "ballad": "bm_daniel",
+    "cedar": "am_michael",
+    "coral": "af_sarah",
+    "echo": "am_echo",
+    "fable": "bm_fable",
+    "marin": "af_heart",
+    "nova": "af_nova",
+    "onyx": "am_onyx",
+    "sage": "af_kore",
+    "shimmer": "af_sky",
+    "verse": "am_liam",
+}
 """Each stands for the voice of Kokoro that is most like it, and in other models for one of their voices, in turn."""
 
 

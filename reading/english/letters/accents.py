@@ -13,7 +13,14 @@ _ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
 _SPECIAL = str.maketrans(
     {
         **dict(zip("øØłŁđĐðÐıħĦŧ", "oOlLdDdDihHt", strict=True)),
-        **dict(zip("ßæÆœŒþÞŋ", ("ss", "ae", "Ae", "oe", "Oe", "th", "Th", "ng"), strict=True)),
+        "ß": "ss",
+        "æ": "ae",
+        "Æ": "Ae",
+        "œ": "oe",
+        "Œ": "Oe",
+        "þ": "th",
+        "Þ": "Th",
+        "ŋ": "ng",
     }
 )
 _OTHER_WORDS = frozenset(

@@ -18,11 +18,24 @@ VoicePack = NDArray[np.float32]
 DEFAULT_VOICE = "af_heart"
 MOST_BLENDED = 8
 
-_MEASURED = (
-    "af_jessica=0.94 af_kore=1.09 af_nicole=1.18 af_river=0.94 am_eric=0.95 am_liam=0.95 am_michael=1.11 am_onyx=1.09 "
-    "am_puck=1.05 am_santa=1.14 bf_alice=1.06 bf_emma=0.97 bf_lily=1.05 bm_fable=1.11 bm_george=1.16 bm_lewis=1.11"
-)
-_PACES = {name: float(pace) for name, _, pace in (pair.partition("=") for pair in _MEASURED.split())}
+_PACES = {
+    "af_jessica": 0.94,
+    "af_kore": 1.09,
+    "af_nicole": 1.18,
+    "af_river": 0.94,
+    "am_eric": 0.95,
+    "am_liam": 0.95,
+    "am_michael": 1.11,
+    "am_onyx": 1.09,
+    "am_puck": 1.05,
+    "am_santa": 1.14,
+    "bf_alice": 1.06,
+    "bf_emma": 0.97,
+    "bf_lily": 1.05,
+    "bm_fable": 1.11,
+    "bm_george": 1.16,
+    "bm_lewis": 1.11,
+}
 """The speed that brings a voice's prose to about 160 words a minute, pauses included; of the others, 1.
 
 By `benchmarks/voices/kokoro_pace.py`. `af_nicole` whispers: she has the model's own speed and 122 words a minute.

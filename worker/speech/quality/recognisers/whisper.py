@@ -18,10 +18,18 @@ SAMPLE_RATE_HZ = 16_000
 BEAMS = 1
 """Greedy: beams make errors sound more like the language, which is the opposite of what a gate listens for."""
 
-_CODES = (
-    "chinese=zh english=en french=fr german=de italian=it japanese=ja korean=ko portuguese=pt russian=ru spanish=es"
-)
-LANGUAGE_CODES = {name: code for name, _, code in (pair.partition("=") for pair in _CODES.split())}
+LANGUAGE_CODES = {
+    "chinese": "zh",
+    "english": "en",
+    "french": "fr",
+    "german": "de",
+    "italian": "it",
+    "japanese": "ja",
+    "korean": "ko",
+    "portuguese": "pt",
+    "russian": "ru",
+    "spanish": "es",
+}
 """Those that both the models and Whisper know, by the models' names."""
 
 

@@ -18,11 +18,17 @@ _SOUNDS = """
 _LETTERS = {name: letter for letter, *names in (each.split() for each in _SOUNDS.split(",")) for name in names}
 """To the letter; W is two words and is made of them."""
 
-_PLURALS = (
-    "ays,bees,sees,dees,ees,effs,jees,aitches,eyes,jays,kays,ells,ems,ens,ohs,pees,cues,ars,esses,tees,yous,vees,"
-    "double yous,exes,whys,zees"
+_PLURAL_NAMES = dict(
+    zip(
+        "abcdefghijklmnopqrstuvwxyz",
+        (
+            *("ays", "bees", "sees", "dees", "ees", "effs", "jees", "aitches", "eyes", "jays", "kays", "ells", "ems"),
+            *("ens", "ohs", "pees", "cues", "ars", "esses", "tees", "yous", "vees", "double yous", "exes", "whys"),
+            "zees",
+        ),
+        strict=True,
+    )
 )
-_PLURAL_NAMES = dict(zip("abcdefghijklmnopqrstuvwxyz", _PLURALS.split(","), strict=True))
 _DEGREES = {"PhD": "P H D", "BSc": "B S C", "MSc": "M S C"}
 
 _CAPITALS = re.compile(r"(?<![A-Za-z'])(?P<letters>[A-Z]{2,6})(?P<plural>'?s)?(?![A-Za-z])")
