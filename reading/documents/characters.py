@@ -98,7 +98,7 @@ def _decoded(data: bytes, declared: re.Match[bytes] | None, repairs: LeftOutList
         guess = None if b"\0" in data else _guessed(data, codec)
         if guess is None:
             fault = f"the document {said} is not valid {codec.name} at byte {error.start:,}"
-            raise DocumentError(f"{fault}; save it in UTF-8, or name its encoding to the command line") from error
+            raise DocumentError(f"{fault}; save it as UTF-8, if it is a text at all") from error
         if repairs is not None:
             repairs.add(f"text that is not {codec.name}, read as {guess[0]}", f"byte {error.start:,} of {name}")
         return guess[1]

@@ -139,9 +139,8 @@ def _refuse_long_words(text: str) -> None:
     """The API has looked at what came with the request; what a document says is known only now."""
     at = find_long_word(text)
     if at is not None:
-        raise Unplannable(
-            "invalid_request", f"at character {at} begins a word of more than {MAX_WORD_CHARS} characters"
-        )
+        too_long = f"the word at character {at} has more than {MAX_WORD_CHARS} characters"
+        raise Unplannable("invalid_request", f"{too_long}; add spaces or remove it")
 
 
 def _refuse_endless(expected_ms: int) -> None:

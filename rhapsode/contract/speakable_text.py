@@ -31,7 +31,7 @@ def check_spoken_text(text: str) -> str:
     if (at := find_long_word(text)) is not None:
         raise PydanticCustomError(
             "word_too_long",
-            "at character {at} begins a word of more than {limit} characters",
+            "the word at character {at} has more than {limit} characters; add spaces or remove it",
             {"at": at, "limit": MAX_WORD_CHARS},
         )
     if not is_speakable(text):

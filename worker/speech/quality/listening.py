@@ -112,7 +112,7 @@ def word_findings(heard: RecognisedText) -> list[SpeechFinding]:
     weight = sum(each.weight for each in heard.missing)
     if weight >= ENOUGH:
         which = "; ".join(str(each) for each in heard.missing[:_MOST_NAMED])
-        findings.append(SpeechFinding(Defect.MISSING_WORD, weight, ENOUGH, said=f"read back, it has {which}"))
+        findings.append(SpeechFinding(Defect.MISSING_WORD, weight, ENOUGH, said=f"speech recognition found {which}"))
     return findings
 
 

@@ -99,7 +99,7 @@ def test_nesting_without_end_is_refused() -> None:
 def test_a_word_without_end_is_refused_in_a_document_as_in_a_request(data: bytes) -> None:
     request = DraftRequest(document(DocumentFormat.TEXT), data)
 
-    with pytest.raises(PermanentItemError, match=r"invalid_request: at character \d+ begins a word of more than 1000"):
+    with pytest.raises(PermanentItemError, match=r"invalid_request: the word at character \d+ has more than 1000"):
         draft_apart(request, unconcerned)
 
 

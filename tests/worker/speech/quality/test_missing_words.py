@@ -20,7 +20,7 @@ def test_a_word_that_means_something_is_missed(word: str) -> None:
     (finding,) = word_findings(heard)
 
     assert (finding.defect, finding.measured) == ("missing_word", ENOUGH)
-    assert str(finding) == f"read back, it has no “{word.lower()}”"
+    assert str(finding) == f"speech recognition found no “{word.lower()}”"
 
 
 def test_a_small_word_weighs_less_and_three_of_them_enough() -> None:
