@@ -156,6 +156,24 @@ def test_a_sentence_is_changed_by_keyboard_alone(open_page: OpenPage, client: Rh
     assert sentences(client, job, 1) == ["By keyboard.", was[1]]
 
 
+def test_a_double_click_on_change_it_deletes_nothing(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    change = inspect(page, 2).get_by_role("button", name="Change it")
+
+    for share in (0.1, 0.5, 0.95):
+        box = change.bounding_box()
+        assert box is not None
+        page.mouse.dblclick(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+        expect(field(page)).to_be_focused()
+        field(page).press("Escape")
+        page.locator(".segment").nth(2).press("Enter")
+
+    assert sentences(client, job, 2) == was
+    assert client.segments.get(job.id, 2).takes == 1
+
+
 def test_what_was_written_is_not_lost_to_a_click_elsewhere(open_page: OpenPage, client: Rhapsode) -> None:
     job = done(client)
     page = open_page(f"jobs/{job.id}")
@@ -392,7 +410,7 @@ def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPag
 
     expect(note.get_by_role("alert")).to_contain_text(re.compile("letter|word|speak"))
     expect(field(page)).to_have_text("...")
-    note.get_by_role("button", name="Leave it").click()
+    note.get_by_role("button", name="Cancel").click()
     expect(note.locator("[role=alert]")).to_be_empty()
 
 

@@ -173,8 +173,9 @@ export function jobView(id, list) {
     /** Until the passages are read there is none to show. */
     const review = (index) => {
       if (!segments.items[index]) return;
-      paper.show(index);
       choose(index);
+      // The panel has left its old place by now.
+      paper.show(index);
     };
     parts = { paper, wave, note, rail, review };
     segments.addEventListener("change", () => {

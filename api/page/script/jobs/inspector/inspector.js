@@ -26,9 +26,11 @@ export function inspector(jobId, segments, { model, speakers, hasVoices, editor,
   const undo = button("", takeBack, { kind: "quiet" });
   const redo = button("", makeAgain, { kind: "quiet" });
   const actions = h("div", { class: "row" }, listen, edit, again, compare, cut, undo, redo);
-  const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
-    button("Leave it", () => editor.leave()), button("Delete the sentence", () => editor.keep(""), { kind: "quiet" }),
-    h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."));
+  const writing = h("div", { class: "row", hidden: true },
+    // The second click of a double click on "Change it" meets this hint, and no button.
+    h("p", { class: "hint whole-line", on: { mousedown: (event) => event.preventDefault() } }, "Enter: speak it so. Esc: cancel. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."),
+    button("Speak it so", () => editor.keep(), { kind: "primary" }), button("Cancel", () => editor.leave()),
+    button("Delete the sentence", () => editor.keep(""), { kind: "quiet at-end" }));
   const spoken = h("p", { class: "hint", dir: "auto" });
   const trouble = alerts();
   const tell = (problem) => showProblem(trouble, problem);
