@@ -164,7 +164,12 @@ export function jobView(id, list) {
     const peaks = new Peaks(id, segments, signal);
     const wave = waveform(segments, peaks, { onSeek: listenFrom, onPoint: (index) => paper.setPointed(index), signal });
     const rail = chapterRail(segments, peaks, { startOf: wave.startOf, onChoose: openChapter, signal });
-    addEventListener("keydown", (event) => isUndo(event) && (event.shiftKey ? note.redo() : note.undo()), { signal });
+    addEventListener("keydown", (event) => {
+      if (!isUndo(event)) return;
+      // The browser would take back what was written in a field elsewhere.
+      event.preventDefault();
+      (event.shiftKey ? note.redo : note.undo)(paper.show);
+    }, { signal });
     note.element.addEventListener("closed", ({ detail }) => {
       paper.setChosen(null);
       paper.focus(detail);
@@ -292,5 +297,5 @@ export function jobView(id, list) {
 
 /** Ctrl or ⌘ and Z, also with Shift, except where it takes back what is being written. */
 function isUndo({ key, target, ctrlKey, metaKey }) {
-  return key.toLowerCase() === "z" && (ctrlKey || metaKey) && !target.closest?.("input, textarea, select, [contenteditable], dialog");
+  return key.toLowerCase() === "z" && (ctrlKey || metaKey) && !target.closest?.("input:not([type=range], [type=checkbox]), textarea, [contenteditable], dialog");
 }
