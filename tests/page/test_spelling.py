@@ -59,6 +59,8 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     # The narration does not sound at the same time.
     expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
     expect(fields.get_by_role("button", name="Hear it in a sentence")).to_be_visible()
+    page.wait_for_function("() => window.told.includes('Playing')")
+    expect(page.locator("#announcements")).to_be_empty()
     apply.click()
 
     expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
@@ -98,7 +100,9 @@ def test_a_name_behind_a_title_and_of_an_owner_is_listed(open_page: OpenPage, cl
 
 
 def test_a_name_has_the_number_of_its_passages(open_page: OpenPage, client: Rhapsode) -> None:
-    job = client.wait(client.submit_job("Tobias rowed.\n\nThen Tobias and old Tobias slept.\n\n“Tobias’s oar!”\n\nTobiasson."))
+    job = client.wait(
+        client.submit_job("Tobias rowed.\n\nThen Tobias and old Tobias slept.\n\n“Tobias’s oar!”\n\nTobiasson.")
+    )
     page = open_page(f"jobs/{job.id}")
     page.locator("summary", has_text="Names").click()
 

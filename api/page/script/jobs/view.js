@@ -20,6 +20,7 @@ import { manuscript, manuscriptHint } from "./text/manuscript.js";
 import { chapterRail } from "./waveform/chapters.js";
 import { Peaks } from "./waveform/peaks.js";
 import { waveform } from "./waveform/waveform.js";
+import { stopSample } from "../voices/sample.js";
 
 const LIVE_S = 2.5;
 const OVER_S = 10;
@@ -289,6 +290,7 @@ export function jobView(id, list) {
     focus: () => title.focus(),
     close() {
       abort.abort();
+      stopSample();
       segments.isFollowed = false;
       refresher.stop();
     },
