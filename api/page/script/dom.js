@@ -117,7 +117,7 @@ function firstButton(element) {
   return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
-/** Told to screen readers, and with `isShown` to everybody, for some seconds. */
+/** Screen readers read it. With `isShown` the page shows it for some seconds. */
 export function announce(sentence, isShown = false) {
   const place = document.getElementById("announcements");
   setText(place, sentence);
@@ -126,7 +126,7 @@ export function announce(sentence, isShown = false) {
   if (isShown) hiding = setTimeout(() => { place.className = "visually-hidden"; }, TOLD_MS);
 }
 
-/** What is told of a sound ends with it. */
+/** Clears these sentences when their sound ends. */
 export function announceEnd(...sentences) {
   if (sentences.includes(document.getElementById("announcements").textContent)) announce("");
 }
