@@ -35,8 +35,12 @@ def test_what_changed_since_it_was_played_is_listed_until_it_is_heard(open_page:
     until_ready(page)
     expect(listed).to_have_text("2 passages changed since you listened")
     listed.click()
+    # With the panel of a passage above it open, which goes from there.
+    inspect(page, 1)
     page.get_by_role("button", name=re.compile("^4: ")).click()
     note = page.get_by_role("region", name="Chosen passage")
     expect(note).to_contain_text("Passage 4")
+    expect(page.locator(".segment").nth(3)).to_be_in_viewport(ratio=1)
+    expect(note.get_by_role("heading", name="Passage 4")).to_be_in_viewport(ratio=1)
     note.get_by_role("button", name="Play from here").click()
     expect(listed).to_have_text("1 passage changed since you listened")

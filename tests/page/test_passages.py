@@ -156,6 +156,24 @@ def test_a_sentence_is_changed_by_keyboard_alone(open_page: OpenPage, client: Rh
     assert sentences(client, job, 1) == ["By keyboard.", was[1]]
 
 
+def test_a_double_click_on_change_it_deletes_nothing(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    change = inspect(page, 2).get_by_role("button", name="Change it")
+
+    for share in (0.1, 0.5, 0.95):
+        box = change.bounding_box()
+        assert box is not None
+        page.mouse.dblclick(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+        expect(field(page)).to_be_focused()
+        field(page).press("Escape")
+        page.locator(".segment").nth(2).press("Enter")
+
+    assert sentences(client, job, 2) == was
+    assert client.segments.get(job.id, 2).takes == 1
+
+
 def test_what_was_written_is_not_lost_to_a_click_elsewhere(open_page: OpenPage, client: Rhapsode) -> None:
     job = done(client)
     page = open_page(f"jobs/{job.id}")
@@ -193,8 +211,39 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     shoot(page, "undo")
     page.keyboard.press("Control+z")
     expect(takes.last.get_by_text("In place")).to_be_visible()
-    expect(page.locator("#announcements")).to_have_text("The change of passage 3 is undone")
+    expect(page.locator("#announcements")).to_have_text(re.compile(f"^Undone: passage 3, “{was[0][:20]}"))
     assert sentences(client, job, 2) == was
+
+
+def test_the_undo_of_the_page_and_of_a_field_are_apart(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client, 30)
+    was = sentences(client, job, 2)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    write(page, 2, 1, "Changed by mistake.")
+    field(page).press("Enter")
+    expect(note.get_by_role("list", name="Takes").get_by_role("listitem")).to_have_count(2)
+    search = page.get_by_label("Search narrations")
+    search.press_sequentially("boats")
+    search.press("Control+z")
+    expect(search).not_to_have_value("boats")
+    assert sentences(client, job, 2) != was
+    search.fill("boats")
+    page.locator(".segment").last.focus()
+    expect(page.locator(".segment").nth(2)).not_to_be_in_viewport()
+
+    page.keyboard.press("Control+z")
+
+    told = page.get_by_text("Undone: passage 3")
+    expect(told).to_be_in_viewport(ratio=1)
+    expect(page.locator(".segment").nth(2)).to_be_in_viewport(ratio=1)
+    expect(search).to_have_value("boats")
+    assert sentences(client, job, 2) == was
+    page.locator(".segment").last.focus()
+    page.keyboard.press("Control+Shift+Z")
+    expect(page.get_by_text("Made again: passage 3")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".segment").nth(2)).to_be_in_viewport(ratio=1)
+    assert sentences(client, job, 2) != was
 
 
 def test_a_change_is_undone_after_a_reload(open_page: OpenPage, client: Rhapsode) -> None:
@@ -276,7 +325,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     assert [each.voice for each in client.segments.list(job)] == ["tom", "tom", "tom"]
 
     undo.click()
-    expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
+    expect(page.locator("#announcements")).to_have_text("Undone: 2 passages")
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == ["ada", "tom", "ada"]
     assert asked == ["PATCH", "PATCH"]
@@ -366,7 +415,7 @@ def test_a_change_that_was_undone_is_made_again(open_page: OpenPage, client: Rha
     page.reload()
     note = inspect(page, 2)
     redo.click()
-    expect(page.locator("#announcements")).to_have_text("The change of passage 3 is made again")
+    expect(page.locator("#announcements")).to_have_text(re.compile(f"^Made again: passage 3, “{was[0][:20]}"))
     expect(redo).to_be_hidden()
     assert sentences(client, job, 2) == [was[0], "This one goes again."]
     undo.click()
@@ -392,7 +441,7 @@ def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPag
 
     expect(note.get_by_role("alert")).to_contain_text(re.compile("letter|word|speak"))
     expect(field(page)).to_have_text("...")
-    note.get_by_role("button", name="Leave it").click()
+    note.get_by_role("button", name="Cancel").click()
     expect(note.locator("[role=alert]")).to_be_empty()
 
 

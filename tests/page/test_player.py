@@ -203,6 +203,26 @@ def test_a_narration_that_is_not_open_any_more_is_heard_on(open_page: OpenPage, 
     page.get_by_role("button", name="Close the player").click()
 
 
+def test_its_place_is_never_behind_what_is_spoken(open_page: OpenPage, client: Rhapsode) -> None:
+    job = begun_and_paused(client, story(40))
+    page = open_page()
+    page.add_init_script(KEEP_ELEMENTS)
+    page.reload()
+    until_ready(page)
+    page.evaluate("place => { location.hash = place; }", f"#/jobs/{job.id}")
+    page.get_by_role("button", name="Listen along").click()
+    page.wait_for_function(SOUNDING)
+    page.locator("#player").get_by_role("button", name="Pause", exact=True).click()
+    expect(page.locator(".player-total")).not_to_have_text("0:00 so far")
+    page.evaluate("playing.forEach((audio) => { if (audio.currentTime) audio.currentTime = 1.5; })")
+    expect(page.locator(".player-time")).to_have_text("0:01")
+
+    client.segments.edit(job.id, 0, text="Another beginning.")
+
+    expect(page.locator(".player-total")).to_have_text("0:00 so far")
+    expect(page.locator(".player-time")).to_have_text("0:00")
+
+
 def test_on_a_phone_the_passage_is_read_in_the_player(open_page: OpenPage, narration: str, shoot: Shoot) -> None:
     page = open_page(f"jobs/{narration}", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page.get_by_role("button", name="Listen", exact=True).click()

@@ -59,6 +59,8 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     # The narration does not sound at the same time.
     expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
     expect(fields.get_by_role("button", name="Hear it in a sentence")).to_be_visible()
+    page.wait_for_function("() => window.told.includes('Playing')")
+    expect(page.locator("#announcements")).to_be_empty()
     apply.click()
 
     expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
@@ -73,7 +75,7 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
         *before[3:],
     ]
     note.get_by_role("button", name="Undo the change of 2 passages", exact=True).click()
-    expect(page.locator("#announcements")).to_have_text("The change of 2 passages is undone")
+    expect(page.locator("#announcements")).to_have_text("Undone: 2 passages")
     client.wait(job)
     assert spoken(client, job) == before
 
@@ -94,7 +96,20 @@ def test_a_name_behind_a_title_and_of_an_owner_is_listed(open_page: OpenPage, cl
     page.locator("summary", has_text="Names").click()
 
     names = page.get_by_role("button", name=re.compile(": how it is said$"))
-    expect(names).to_have_text(["Farquharson · 2", "Dalgleish · 1"])
+    expect(names).to_have_text(["Farquharson · 1", "Dalgleish · 1"])
+
+
+def test_a_name_has_the_number_of_its_passages(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(
+        client.submit_job("Tobias rowed.\n\nThen Tobias and old Tobias slept.\n\n“Tobias’s oar!”\n\nTobiasson.")
+    )
+    page = open_page(f"jobs/{job.id}")
+    page.locator("summary", has_text="Names").click()
+
+    page.get_by_role("button", name="Tobias · 3: how it is said").click()
+
+    expect(page.get_by_role("region", name="Chosen passage")).to_contain_text("Passage 1")
+    expect(page.get_by_role("button", name="Say it so in 3 passages")).to_be_visible()
 
 
 def test_the_names_follow_the_text_while_they_are_open(open_page: OpenPage, client: Rhapsode) -> None:

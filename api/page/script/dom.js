@@ -117,9 +117,22 @@ function firstButton(element) {
   return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
-export function announce(sentence) {
-  setText(document.getElementById("announcements"), sentence);
+/** Screen readers read it. With `isShown` the page shows it for some seconds. */
+export function announce(sentence, isShown = false) {
+  const place = document.getElementById("announcements");
+  setText(place, sentence);
+  place.className = isShown ? "told" : "visually-hidden";
+  clearTimeout(hiding);
+  if (isShown) hiding = setTimeout(() => { place.className = "visually-hidden"; }, TOLD_MS);
 }
+
+/** Clears these sentences when their sound ends. */
+export function announceEnd(...sentences) {
+  if (sentences.includes(document.getElementById("announcements").textContent)) announce("");
+}
+
+const TOLD_MS = 8_000;
+let hiding = 0;
 
 let lastId = 0;
 

@@ -20,6 +20,7 @@ import { manuscript, manuscriptHint } from "./text/manuscript.js";
 import { chapterRail } from "./waveform/chapters.js";
 import { Peaks } from "./waveform/peaks.js";
 import { waveform } from "./waveform/waveform.js";
+import { stopSample } from "../voices/sample.js";
 
 const LIVE_S = 2.5;
 const OVER_S = 10;
@@ -164,7 +165,12 @@ export function jobView(id, list) {
     const peaks = new Peaks(id, segments, signal);
     const wave = waveform(segments, peaks, { onSeek: listenFrom, onPoint: (index) => paper.setPointed(index), signal });
     const rail = chapterRail(segments, peaks, { startOf: wave.startOf, onChoose: openChapter, signal });
-    addEventListener("keydown", (event) => isUndo(event) && (event.shiftKey ? note.redo() : note.undo()), { signal });
+    addEventListener("keydown", (event) => {
+      if (!isUndo(event)) return;
+      // The browser would take back what was written in a field elsewhere.
+      event.preventDefault();
+      (event.shiftKey ? note.redo : note.undo)(paper.show);
+    }, { signal });
     note.element.addEventListener("closed", ({ detail }) => {
       paper.setChosen(null);
       paper.focus(detail);
@@ -173,8 +179,9 @@ export function jobView(id, list) {
     /** Until the passages are read there is none to show. */
     const review = (index) => {
       if (!segments.items[index]) return;
-      paper.show(index);
       choose(index);
+      // The panel has left its old place by now.
+      paper.show(index);
     };
     parts = { paper, wave, note, rail, review };
     segments.addEventListener("change", () => {
@@ -283,6 +290,7 @@ export function jobView(id, list) {
     focus: () => title.focus(),
     close() {
       abort.abort();
+      stopSample();
       segments.isFollowed = false;
       refresher.stop();
     },
@@ -291,5 +299,5 @@ export function jobView(id, list) {
 
 /** Ctrl or ⌘ and Z, also with Shift, except where it takes back what is being written. */
 function isUndo({ key, target, ctrlKey, metaKey }) {
-  return key.toLowerCase() === "z" && (ctrlKey || metaKey) && !target.closest?.("input, textarea, select, [contenteditable], dialog");
+  return key.toLowerCase() === "z" && (ctrlKey || metaKey) && !target.closest?.("input:not([type=range], [type=checkbox]), textarea, [contenteditable], dialog");
 }

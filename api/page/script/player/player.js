@@ -124,8 +124,10 @@ function setVolume(value) {
 function look() {
   if (!now) return;
   const { deck, segments, name } = now;
-  const [at, known] = [deck.position, segments.wholeS];
+  const known = segments.wholeS;
   const whole = known ?? segments.spokenS;
+  // What plays may have been changed since: then less is there.
+  const at = Math.min(deck.position, whole);
   const passage = deck.isWaiting && !segments.isDone(deck.index) ? "Waiting for the next passage …" : segments.textOf(deck.index);
   bar.show({ at, whole, passage, isPaused: deck.isPaused, isWhole: known !== null });
   showOnKeys({ title: name, line: passage, isPaused: deck.isPaused, position: at, duration: whole, rate: sound.rate });

@@ -1,6 +1,6 @@
 // Plays a voice as live speech, alone. It creates no job and stores nothing.
 
-import { announce, button, h, icon, replace } from "../dom.js";
+import { announce, announceEnd, button, h, icon, replace } from "../dom.js";
 
 const WORDS = "Here is how I sound. I read a story, a letter or the news, whatever you give me.";
 
@@ -49,6 +49,7 @@ export function sampleButton(label, order, onTrouble, properties = {}) {
       await player?.stop();
       if (now === sample) now = null;
       if (mine === sample) mine = null;
+      if (!now) announceEnd("Loading …", "Playing");
       draw();
     }
   }

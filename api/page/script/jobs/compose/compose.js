@@ -40,7 +40,7 @@ export function composer(onSubmitted) {
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
   const check = button("How long will it be?", plan, { kind: "quiet" });
-  const cast = button("Find who speaks", findSpeakers, { kind: "quiet" });
+  const cast = button("Find who speaks", findSpeakers);
   const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
   const heading = h("h1", { tabindex: "-1" }, "New narration");
   const more = h("details", { class: "more-choices", on: { toggle: openMore } }, h("summary", {}, "More choices"),

@@ -2,7 +2,7 @@
 
 import { attempt as attempted, getJson, sendJson } from "../../api.js";
 import { alerts, announce, button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../../dom.js";
-import { count, counted, decimal, span } from "../../wording.js";
+import { count, counted, decimal, span, titleOf } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { findingWords } from "./findings.js";
 import { characterOf } from "./segments.js";
@@ -23,12 +23,14 @@ export function inspector(jobId, segments, { model, speakers, hasVoices, editor,
   const compare = button("", () => pressed(readTakes));
   const edit = button("Change it", () => editor.open(index));
   const cut = button("Delete the passage", () => changed([index], async () => segments.put(await sendJson("PATCH", path(), { text: "" }))), { kind: "quiet" });
-  const undo = button("", takeBack, { kind: "quiet" });
-  const redo = button("", makeAgain, { kind: "quiet" });
+  const undo = button("", () => takeBack(), { kind: "quiet" });
+  const redo = button("", () => makeAgain(), { kind: "quiet" });
   const actions = h("div", { class: "row" }, listen, edit, again, compare, cut, undo, redo);
-  const writing = h("div", { class: "row", hidden: true }, button("Speak it so", () => editor.keep(), { kind: "primary" }),
-    button("Leave it", () => editor.leave()), button("Delete the sentence", () => editor.keep(""), { kind: "quiet" }),
-    h("span", { class: "hint" }, "Enter: speak it so. Esc: leave it. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."));
+  const writing = h("div", { class: "row", hidden: true },
+    // The second click of a double click on "Change it" meets this hint, and no button.
+    h("p", { class: "hint whole-line", on: { mousedown: (event) => event.preventDefault() } }, "Enter: speak it so. Esc: cancel. ↑ and ↓: another sentence. An empty sentence is deleted. To add one, write two here."),
+    button("Speak it so", () => editor.keep(), { kind: "primary" }), button("Cancel", () => editor.leave()),
+    button("Delete the sentence", () => editor.keep(""), { kind: "quiet at-end" }));
   const spoken = h("p", { class: "hint", dir: "auto" });
   const trouble = alerts();
   const tell = (problem) => showProblem(trouble, problem);
@@ -145,20 +147,22 @@ export function inspector(jobId, segments, { model, speakers, hasVoices, editor,
     });
   }
 
-  function takeBack() {
-    return moved(() => undoing.back(), undoing.indexes, "undone");
+  function takeBack(onMoved) {
+    return moved(() => undoing.back(), undoing.indexes, "Undone", onMoved);
   }
 
-  function makeAgain() {
-    return moved(() => undoing.forth(), undoing.undone, "made again");
+  function makeAgain(onMoved) {
+    return moved(() => undoing.forth(), undoing.undone, "Made again", onMoved);
   }
 
-  function moved(go, indexes, done) {
+  function moved(go, indexes, done, onMoved) {
     if (!indexes.length) return;
     return pressed(async () => {
       await go();
       changedAt = null;
-      announce(`The change of ${placesOf(indexes)} is ${done}`);
+      const { written } = segments.items[indexes[0]];
+      announce(`${done}: ${placesOf(indexes)}${indexes.length === 1 && written ? `, “${titleOf(null, written)}”` : ""}`, true);
+      onMoved?.(indexes[0]);
       onChanged();
       await readTakes();
     });
@@ -247,6 +251,7 @@ export function inspector(jobId, segments, { model, speakers, hasVoices, editor,
       words.open = true;
       showWords(word);
     },
+    /** `onMoved(index)`: of the first passage that is as it was. */
     undo: takeBack,
     redo: makeAgain,
     /** `inParagraph`: the passages of its paragraph. */

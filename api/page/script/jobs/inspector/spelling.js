@@ -13,6 +13,7 @@ const MARKED = /(?=[^\x00-\x7f])\p{L}/u;
 const EXAMPLE = "such as mah-ren for Maren";
 const WORD = /\p{L}[\p{L}\p{M}'’-]*/gu;
 const NO_SPACES = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]/u;
+const RUN = /[\p{L}\p{M}\p{N}]+/gu;
 const MOST_NAMES = 200;
 
 /** Finds the word as a whole, in the same case. */
@@ -98,10 +99,11 @@ export function nameList({ items }, onName, onShow) {
     .filter(([name]) => !NO_NAME.test(name)).filter(isNew([wishes, guessed]));
   const speakers = tally(items.map((item) => [characterOf(item), item.index]).filter(([name]) => name));
   const hint = (text) => h("p", { class: "hint" }, text);
-  const words = (title, found) => (found.length ? [hint(title), h("div", { class: "choices" }, found.map(([name, at]) => {
+  const find = finderIn(items);
+  const words = (title, found) => (found.length ? [hint(title), h("div", { class: "choices" }, found.map(([name]) => [name, find(name)]).sort(byNumber).map(([name, at]) => {
     const alias = wished(name, { items });
     const label = `${name}${alias && `, said as ${alias}`} · ${at.length}`;
-    return button(label, () => onName(...at[0]), { dir: "auto", "data-name": name, "aria-label": `${label}: how it is said` });
+    return button(label, () => onName(name, at[0]), { dir: "auto", "data-name": name, "aria-label": `${label}: how it is said` });
   }))] : []);
   const found = [...words("Said as you wish:", wishes), ...words("No dictionary has these words. Their sound is guessed:", guessed), ...words("Names in the text:", names)];
   return [
@@ -119,5 +121,19 @@ const changedWords = ({ sentences }) => [...new Set(sentences.flatMap(({ text, s
 
 /** Pairs of name and passage, by name. The most frequent comes first. */
 function tally(pairs) {
-  return [...Map.groupBy(pairs, ([name]) => name)].sort(([, one], [, other]) => other.length - one.length).slice(0, MOST_NAMES);
+  return [...Map.groupBy(pairs, ([name]) => name)].sort(byNumber).slice(0, MOST_NAMES);
+}
+
+const byNumber = ([, one], [, other]) => other.length - one.length;
+
+/** `placesOf` for many words: reads only the passages that have a word's first run of letters. */
+function finderIn(items) {
+  const byRun = new Map();
+  for (const item of items) {
+    for (const run of new Set(item.written.match(RUN))) {
+      if (byRun.has(run)) byRun.get(run).push(item);
+      else byRun.set(run, [item]);
+    }
+  }
+  return (word) => placesOf(word, { items: NO_SPACES.test(word) ? items : byRun.get(word.match(RUN)?.[0]) ?? items });
 }

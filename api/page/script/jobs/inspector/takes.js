@@ -1,10 +1,12 @@
 // The takes of a passage, newest first. The user keeps one.
 
 import { attempt, request } from "../../api.js";
-import { announce, button, h, icon, keyed, replace, setHidden, setText } from "../../dom.js";
+import { announce, announceEnd, button, h, icon, keyed, replace, setHidden, setText } from "../../dom.js";
 import { hearRecording, stopRecording } from "../../voices/recordings.js";
 import { count, span } from "../../wording.js";
 import { characterOf } from "./segments.js";
+
+const LOADING = "Loading the recording";
 
 /** `onSelect(number)`: keep this one. `onTrouble(problem)`: why one cannot be played. */
 export function takeList({ onSelect, onTrouble }) {
@@ -159,12 +161,13 @@ async function play(row, address, onTrouble) {
   try {
     return await attempt(async () => {
       stopRecording();
-      announce("Loading the recording");
+      announce(LOADING);
       const recording = await (await request("GET", address)).blob();
       row.classList.add("sounding");
       return hearRecording(recording);
     }, onTrouble);
   } finally {
     row.classList.remove("sounding");
+    announceEnd(LOADING);
   }
 }
