@@ -298,6 +298,11 @@ def test_its_history_says_what_each_edit_changed(open_page: OpenPage, client: Rh
             re.compile("Passage 1 with another text and voice: take 2"),
         ]
     )
+    expect(rows.filter(has_text="asked for again")).to_contain_text("“We wait.”")
+    # What nobody edited is a click away.
+    expect(rows.filter(has_text="Accepted")).to_be_hidden()
+    page.get_by_label("All steps").check()
+    expect(rows.filter(has_text="Accepted")).to_be_visible()
     # An earlier version told less.
     page.keyboard.press("Escape")
 
@@ -349,7 +354,7 @@ def test_files_that_lack_a_change_say_so_and_are_not_shared(open_page: OpenPage,
     changed: dict[str, object] = {"state": "running", "finished_at": None}
     page.route(f"**/v1/jobs/{job.id}", lambda route: route.fulfill(json=route.fetch().json() | changed))
 
-    expect(files).to_contain_text("These files do not have your latest changes yet.")
+    expect(files).to_contain_text("These files were made before your latest request.")
     expect(share).to_be_hidden()
     changed.clear()
 

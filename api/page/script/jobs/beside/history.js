@@ -1,23 +1,26 @@
-// The events of a narration, each with its time and worker.
+// The events of a narration, each with its time and worker. Once there are edits, the other events are behind "All steps".
 
 import { attempt } from "../../api.js";
 import { openDialog } from "../../dialog.js";
-import { h, setText } from "../../dom.js";
+import { h, setHidden, setText } from "../../dom.js";
 import { follow } from "../../following.js";
 import { count, counted, span } from "../../wording.js";
 import { findingWords } from "../inspector/findings.js";
 
 const clockTime = new Intl.DateTimeFormat("en", { dateStyle: "short", timeStyle: "medium" });
 
-export function showHistory(jobId) {
+export function showHistory(jobId, segments) {
   const abort = new AbortController();
   const rows = h("tbody");
+  const all = h("input", { type: "checkbox", on: { change: choose } });
+  const choice = h("label", { class: "check", hidden: true }, all, "All steps");
   const note = h("p", { class: "hint", role: "status" }, "Reading …");
-  openDialog("History", h("div", { class: "stack" }, note,
+  openDialog("History", h("div", { class: "stack" }, note, choice,
     h("div", { class: "history-frame", tabindex: "0", role: "region", "aria-label": "History" },
       h("table", {}, h("thead", {}, h("tr", {}, ["When", "What", "By"].map((name) => h("th", { scope: "col" }, name)))), rows))),
   () => abort.abort());
   let length = 0;
+  let edits = 0;
   let last = null;
 
   attempt(() => follow(jobId, take, abort.signal), (error) => setText(note, error.message));
@@ -25,19 +28,29 @@ export function showHistory(jobId) {
   function take({ type, timestamp, data: { detail } }) {
     const [told, many] = wordsOf(type, detail);
     if (!told) return;
+    const isEdit = NAMED.has(type);
     length += 1;
+    edits += isEdit;
+    if (edits === 1) choose();
     const at = new Date(timestamp);
     if (!many || last?.many !== many) {
       last = { many, told, places: [], workers: new Set(), since: at, cells: ["td", "td", "td"].map((name) => h(name, { dir: "auto" })) };
-      rows.prepend(h("tr", {}, last.cells));
+      rows.prepend(h("tr", { class: isEdit ? null : "step" }, last.cells));
     }
     last.places.push(detail.segment);
     if (detail.worker) last.workers.add(detail.worker);
-    const words = last.places.length > 1 ? `${count(last.places.length)} ${many}${NAMED.has(type) ? `: ${last.places.map((place) => count(place + 1)).join(", ")}` : ""}` : told;
+    const words = last.places.length > 1 ? `${count(last.places.length)} ${many}${isEdit ? `: ${last.places.map((place) => count(place + 1)).join(", ")}` : ""}` : isEdit ? `${told} ${opening(segments.textOf(detail.segment))}` : told;
     [clockTime.formatRange(last.since, at), words, [...last.workers].join(", ")].forEach((text, place) => setText(last.cells[place], text));
-    setText(note, `${counted(length, "step")}, the newest first. About 500 are kept.`);
+    setText(note, `${edits ? `${counted(edits, "edit")} in ` : ""}${counted(length, "step")}, the newest first. About 500 are kept.`);
+  }
+
+  function choose() {
+    setHidden(choice, !edits);
+    rows.classList.toggle("edits", edits > 0 && !all.checked);
   }
 }
+
+const opening = (text) => text && `“${text.length > 40 ? `${text.slice(0, 39)}…` : text}”`;
 
 /** Each passage of these is named. */
 const NAMED = new Set(["job.segment.edited", "job.segment.selected"]);

@@ -9,7 +9,7 @@ export function beside(id, segments) {
   let job = null;
   const share = button("Share", async () => (await import("./share.js")).shareFile(id, filesOf(job)), { kind: "quiet", hidden: true });
   const code = button("As code", async () => (await import("./code.js")).showCode(job, segments), { kind: "quiet", hidden: true });
-  const history = button("History", async () => (await import("./history.js")).showHistory(id), { kind: "quiet" });
+  const history = button("History", async () => (await import("./history.js")).showHistory(id, segments), { kind: "quiet" });
   return {
     element: h("div", { class: "row beside" }, share, code, history),
     show(next) {

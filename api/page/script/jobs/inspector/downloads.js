@@ -53,7 +53,7 @@ export function downloads(id, { onJob, onTrouble }) {
       setText(names, forMachines.length ? forMachines.map(({ name }) => name).join(", ") : LATER);
       if (details.parentNode !== list && (forMachines.length || !isOver(job.state))) list.append(details);
       else if (!forMachines.length && isOver(job.state)) details.remove();
-      setText(old, files.length && job.state !== "succeeded" ? "These files do not have your latest changes yet." : "");
+      setText(old, files.length && job.state !== "succeeded" ? "These files were made before your latest request." : "");
       setText(kept, job.expires_at && files.length ? `Kept until ${moment(job.expires_at)}. Download them before.` : "");
       setHidden(kept, !kept.textContent);
       setHidden(other, job.state !== "succeeded");
