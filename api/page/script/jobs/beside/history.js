@@ -39,7 +39,7 @@ export function showHistory(jobId, segments) {
     }
     last.places.push(detail.segment);
     if (detail.worker) last.workers.add(detail.worker);
-    const words = last.places.length > 1 ? `${count(last.places.length)} ${many}${isEdit ? `: ${last.places.map((place) => count(place + 1)).join(", ")}` : ""}` : isEdit ? `${told} ${opening(segments.textOf(detail.segment))}` : told;
+    const words = last.places.length > 1 ? `${count(last.places.length)} ${many}${isEdit ? `: ${last.places.map((place) => count(place + 1)).join(", ")}` : ""}` : isEdit ? `${told} ${opening(segments.items[detail.segment]?.written)}` : told;
     [clockTime.formatRange(last.since, at), words, [...last.workers].join(", ")].forEach((text, place) => setText(last.cells[place], text));
     setText(note, `${edits ? `${counted(edits, "edit")} in ` : ""}${counted(length, "step")}, the newest first. About 500 are kept.`);
   }
@@ -50,7 +50,7 @@ export function showHistory(jobId, segments) {
   }
 }
 
-const opening = (text) => text && `“${text.length > 40 ? `${text.slice(0, 39)}…` : text}”`;
+const opening = (text) => (text ? `“${text.length > 40 ? `${text.slice(0, 39)}…` : text}”` : "");
 
 /** Each passage of these is named. */
 const NAMED = new Set(["job.segment.edited", "job.segment.selected"]);
