@@ -211,7 +211,7 @@ def test_a_change_is_undone(open_page: OpenPage, client: Rhapsode, shoot: Shoot)
     shoot(page, "undo")
     page.keyboard.press("Control+z")
     expect(takes.last.get_by_text("In place")).to_be_visible()
-    expect(page.locator("#announcements")).to_have_text(re.compile(f"^Undone: passage 3, “{was[0][:20]}"))
+    expect(page.locator(".told")).to_have_text(re.compile(f"^Undone: passage 3, “{was[0][:20]}"))
     assert sentences(client, job, 2) == was
 
 
@@ -234,14 +234,16 @@ def test_the_undo_of_the_page_and_of_a_field_are_apart(open_page: OpenPage, clie
 
     page.keyboard.press("Control+z")
 
-    told = page.get_by_text("Undone: passage 3")
+    told = page.locator(".told")
+    expect(told).to_contain_text("Undone: passage 3")
     expect(told).to_be_in_viewport(ratio=1)
     expect(page.locator(".segment").nth(2)).to_be_in_viewport(ratio=1)
     expect(search).to_have_value("boats")
     assert sentences(client, job, 2) == was
     page.locator(".segment").last.focus()
     page.keyboard.press("Control+Shift+Z")
-    expect(page.get_by_text("Made again: passage 3")).to_be_in_viewport(ratio=1)
+    expect(told).to_contain_text("Made again: passage 3")
+    expect(told).to_be_in_viewport(ratio=1)
     expect(page.locator(".segment").nth(2)).to_be_in_viewport(ratio=1)
     assert sentences(client, job, 2) != was
 
@@ -415,7 +417,7 @@ def test_a_change_that_was_undone_is_made_again(open_page: OpenPage, client: Rha
     page.reload()
     note = inspect(page, 2)
     redo.click()
-    expect(page.locator("#announcements")).to_have_text(re.compile(f"^Made again: passage 3, “{was[0][:20]}"))
+    expect(page.locator(".told")).to_have_text(re.compile(f"^Made again: passage 3, “{was[0][:20]}"))
     expect(redo).to_be_hidden()
     assert sentences(client, job, 2) == [was[0], "This one goes again."]
     undo.click()
@@ -668,7 +670,7 @@ def test_why_a_passage_failed_is_read_and_heard_and_it_is_kept(
     attempts = note.get_by_role("list", name="Rejected attempts").get_by_role("listitem")
 
     expect(attempts).to_have_count(2)
-    expect(attempts.first).to_contain_text(re.compile(r"it takes \d+\.\d\d s"))
+    expect(attempts.first).to_contain_text(re.compile(r"faster than this job.s pace: \d+\.\d\d s"))
     attempts.first.get_by_role("button", name="Hear attempt 1").click()
     expect(note.get_by_role("alert")).to_be_hidden()
     shoot(page, "attempts")

@@ -117,13 +117,14 @@ function firstButton(element) {
   return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
-/** Screen readers read it. With `isShown` the page shows it for some seconds. */
+/** Screen readers read it. With `isShown` the page shows it for some seconds, also when the next one comes. */
 export function announce(sentence, isShown = false) {
-  const place = document.getElementById("announcements");
-  setText(place, sentence);
-  place.className = isShown ? "told" : "visually-hidden";
+  setText(document.getElementById("announcements"), sentence);
+  if (!isShown) return;
+  setText(told, sentence);
+  document.body.append(told);
   clearTimeout(hiding);
-  if (isShown) hiding = setTimeout(() => { place.className = "visually-hidden"; }, TOLD_MS);
+  hiding = setTimeout(() => told.remove(), TOLD_MS);
 }
 
 /** Clears these sentences when their sound ends. */
@@ -132,6 +133,7 @@ export function announceEnd(...sentences) {
 }
 
 const TOLD_MS = 8_000;
+const told = h("p", { class: "told", "aria-hidden": "true" });
 let hiding = 0;
 
 let lastId = 0;
