@@ -41,9 +41,8 @@ Kinds = Mapping[int, str]
 """What changes of a segment, by its index: names as `EventData` lists them, with commas. A segment may be absent."""
 NO_KINDS: Kinds = {}
 
-_REFUSALS = {
-    "begun": StartPassed, "late": StartTooLate, "leased": SegmentBusy, "unknown": SegmentNotFound,
-    "incomplete": SegmentsMissing, "mismatch": IdempotencyMismatch}  # fmt: skip
+_REFUSALS: dict[str, type[Exception]] = {"begun": StartPassed, "late": StartTooLate, "leased": SegmentBusy}
+_REFUSALS.update(unknown=SegmentNotFound, incomplete=SegmentsMissing, mismatch=IdempotencyMismatch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,7 +299,7 @@ def test_its_history_says_what_each_edit_changed(open_page: OpenPage, client: Rh
         ]
     )
     expect(rows.filter(has_text="asked for again")).to_contain_text("“We wait.”")
-    # What nobody edited is a click away.
+    # "All steps" shows the other events too.
     expect(rows.filter(has_text="Accepted")).to_be_hidden()
     page.get_by_label("All steps").check()
     expect(rows.filter(has_text="Accepted")).to_be_visible()

@@ -1,8 +1,8 @@
 -- Segments are generated again, or use others of their takes: all that a call names, or none.
 
 -- call: job, tenant, items; seen_edits (one of each item) and seen_spec (that the caller saw), edits and spec (from now
---       on), changed (of each item, what its event says; absent in calls of earlier versions), most_takes, limits, window (the smallest); of an idempotency key, if there is one, its sha256 (key),
---       fingerprint and key_ttl_s
+--       on), changed (of each item, what its event says; absent in calls of earlier versions), most_takes, limits,
+--       window (the smallest); of an idempotency key, if there is one, its sha256 (key), fingerprint and key_ttl_s
 -- -> ok + record; conflict + state; changed; leased; unknown; full; mismatch; refused + see `refuse`;
 --    gone; missing
 -- A finished segment is generated again from its edit, as its next take. A job that has succeeded is reopened for it;
