@@ -5,14 +5,16 @@ The numbers of fields and types are those of onnx.proto3 (https://github.com/onn
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
 
 _GRAPH, _NODE, _INITIALIZER, _INPUT, _OUTPUT = 7, 1, 5, 11, 12
-_NODE_INPUT, _NODE_OUTPUT, _NODE_TYPE, _NODE_ATTRIBUTE, _INITIALIZER_NAME, _VALUE_NAME = 1, 2, 4, 5, 8, 1
+_NODE_INPUT, _NODE_OUTPUT, _NODE_TYPE, _NODE_ATTRIBUTE, _VALUE_NAME = 1, 2, 4, 5, 1
+_ATTRIBUTE_NAME, _ATTRIBUTE_NUMBER, _ATTRIBUTE_NUMBERS, _ATTRIBUTE_TYPE, _IS_NUMBER, _IS_NUMBERS = 1, 3, 8, 20, 2, 7
+_TENSOR_SHAPE, _TENSOR_TYPE, _INITIALIZER_NAME, _TENSOR_DATA, _SIGNED_BYTE, _LONG = 1, 2, 8, 9, 3, 7
 _FLOATS, _INTEGERS = bytes.fromhex("12040a020801"), bytes.fromhex("12040a020807")
 """Types of a value of an open shape: of 32-bit floats, and of 64-bit integers."""
-_TO_FLOAT, _TO_INTEGER = bytes.fromhex("0a02746f1801a00102"), bytes.fromhex("0a02746f1806a00102")
-"""The attribute of a Cast to 32-bit floats, and to 32-bit integers."""
 
 
 def part_of(model: bytes, given: Collection[str], wanted: Collection[str]) -> bytes:
@@ -33,36 +35,103 @@ def part_of(model: bytes, given: Collection[str], wanted: Collection[str]) -> by
     return b"".join([*other, _field(_GRAPH, b"".join([*reversed(nodes), *weights, _field(2, b"part"), *ends]))])
 
 
-def with_float_convolutions(model: bytes) -> bytes:
-    """Convolutions of bytes as convolutions of floats, with the same sums: a float holds integers to 2^24 exactly."""
+def with_matrix_products(model: bytes) -> bytes:
+    """Convolutions of bytes as matrix products of bytes, with the same sums.
+
+    VNNI multiplies unsigned by signed bytes; onnxruntime uses it in products whose second matrix is signed.
+    """
     return b"".join(
-        _field(_GRAPH, b"".join(_with_floats(content))) if number == _GRAPH else field
+        _field(_GRAPH, b"".join(_with_products(content))) if number == _GRAPH else field
         for number, field, content in _fields(model)
     )
 
 
-def _with_floats(graph: bytes) -> Iterator[bytes]:
-    for number, field, node in _fields(graph):
-        if number != _NODE or _names(node, _NODE_TYPE) != ["ConvInteger"]:
+def _with_products(graph: bytes) -> Iterator[bytes]:
+    parts = [(number, field, part, _is_convolution(number, part)) for number, field, part in _fields(graph)]
+    filters = {_names(node, _NODE_INPUT)[1] for _, _, node, is_convolution in parts if is_convolution}
+    for number, field, part, is_convolution in parts:
+        if is_convolution:
+            yield from _product(part)
+        elif number == _INITIALIZER and not filters.isdisjoint(_names(part, _INITIALIZER_NAME)):
+            yield _field(_INITIALIZER, b"".join(_signed(part)))
+        else:
             yield field
-            continue
-        (made,) = _names(node, _NODE_OUTPUT)
-        floats = [f"{made}/{each}" for each in ("value", "weight", "value_zero", "weight_zero")]
-        for integer, as_float in zip(_names(node, _NODE_INPUT), floats, strict=True):
-            yield _node("Cast", [integer], as_float, _TO_FLOAT)
-        centred = [f"{each}/centred" for each in floats[:2]]
-        for each, zero, output in zip(floats[:2], floats[2:], centred, strict=True):
-            yield _node("Sub", [each, zero], output)
-        attributes = [content for number, _, content in _fields(node) if number == _NODE_ATTRIBUTE]
-        yield _node("Conv", centred, f"{made}/sums", *attributes)
-        yield _node("Cast", [f"{made}/sums"], made, _TO_INTEGER)
 
 
-def _node(operation: str, inputs: list[str], output: str, *attributes: bytes) -> bytes:
-    fields = [(_NODE_INPUT, each.encode()) for each in inputs]
-    fields += [(_NODE_OUTPUT, output.encode()), (_NODE_TYPE, operation.encode())]
-    fields += [(_NODE_ATTRIBUTE, each) for each in attributes]
-    return _field(_NODE, b"".join(_field(*each) for each in fields))
+def _is_convolution(number: int, part: bytes) -> bool:
+    return number == _NODE and _names(part, _NODE_TYPE) == ["ConvInteger"]
+
+
+def _signed(tensor: bytes) -> Iterator[bytes]:
+    """The same numbers less 128, as signed bytes."""
+    for number, field, content in _fields(tensor):
+        if number == _TENSOR_TYPE:
+            yield _field(_TENSOR_TYPE, _SIGNED_BYTE)
+        elif number == _TENSOR_DATA:
+            yield _field(_TENSOR_DATA, (np.frombuffer(content, np.uint8) ^ 128).tobytes())
+        else:
+            yield field
+
+
+def _product(node: bytes) -> list[bytes]:
+    """From samples (1, C, T) and signed filters (D, C, K), each with its zero, come sums (1, D, places)."""
+    (made,), (samples, filters, zero, filters_zero) = _names(node, _NODE_OUTPUT), _names(node, _NODE_INPUT)
+    options = dict(_option(content) for number, _, content in _fields(node) if number == _NODE_ATTRIBUTE)
+    (before, after), (spread,), (length,) = options["pads"], options["dilations"], options["kernel_shape"]
+    steps = _Steps(made)
+    first = steps.numbers(0)
+    signed_zero = steps.add("Sub", steps.add("Cast", filters_zero, to=_LONG), steps.numbers(128))
+
+    matrix = steps.add("Flatten", steps.add("Transpose", filters, perm=(2, 1, 0)), axis=2)  # (K C, D)
+
+    turned = steps.add("Transpose", steps.add("Flatten", samples, axis=2), perm=(1, 0))  # (T, C)
+    padded = steps.add("Pad", turned, steps.numbers(before, 0, after, 0), zero)
+    behind = steps.add("Sub", steps.add("Shape", padded, start=0, end=1), steps.numbers((length - 1) * spread))
+    places = steps.add("Range", first, behind, steps.numbers(*options["strides"]))
+    below = steps.numbers(*range(0, length * spread, spread))
+    rows = steps.add("Add", steps.add("Unsqueeze", places, steps.numbers(1)), below)
+    windows = steps.add("Flatten", steps.add("Gather", padded, rows), axis=1)  # (places, K C)
+
+    sums = steps.add("MatMulInteger", windows, matrix, zero, steps.add("Cast", signed_zero, to=_SIGNED_BYTE))
+    steps.add("Unsqueeze", steps.add("Transpose", sums, perm=(1, 0)), first, output=made)
+    return steps.made
+
+
+class _Steps:
+    """Nodes and constants of a graph in their order. name: what the names of their values begin with."""
+
+    def __init__(self, name: str) -> None:
+        self.made: list[bytes] = []
+        self._name = name
+
+    def add(self, operation: str, *inputs: str, output: str = "", **options: int | Sequence[int]) -> str:
+        """The name of the output of one more node."""
+        output = output or f"{self._name}/{len(self.made)}"
+        fields = [(_NODE_INPUT, each.encode()) for each in inputs]
+        fields += [(_NODE_OUTPUT, output.encode()), (_NODE_TYPE, operation.encode())]
+        fields += [(_NODE_ATTRIBUTE, _attribute(*each)) for each in options.items()]
+        self.made.append(_field(_NODE, b"".join(_field(*each) for each in fields)))
+        return output
+
+    def numbers(self, *values: int) -> str:
+        """The name of one more constant."""
+        name, data = f"{self._name}/{len(self.made)}", b"".join(each.to_bytes(8, "little") for each in values)
+        named = _field(_INITIALIZER_NAME, name.encode()) + _field(_TENSOR_DATA, data)
+        self.made.append(_field(_INITIALIZER, _field(_TENSOR_SHAPE, len(values)) + _field(_TENSOR_TYPE, _LONG) + named))
+        return name
+
+
+def _attribute(name: str, value: int | Sequence[int]) -> bytes:
+    named = _field(_ATTRIBUTE_NAME, name.encode())
+    if isinstance(value, int):
+        return named + _field(_ATTRIBUTE_NUMBER, value) + _field(_ATTRIBUTE_TYPE, _IS_NUMBER)
+    return named + b"".join(_field(_ATTRIBUTE_NUMBERS, each) for each in value) + _field(_ATTRIBUTE_TYPE, _IS_NUMBERS)
+
+
+def _option(attribute: bytes) -> tuple[str, list[int]]:
+    """The name of an attribute and its list of numbers."""
+    (name,) = _names(attribute, _ATTRIBUTE_NAME)
+    return name, [_read(content, 0)[0] for number, _, content in _fields(attribute) if number == _ATTRIBUTE_NUMBERS]
 
 
 def _names(message: bytes, wanted: int) -> list[str]:
@@ -70,7 +139,7 @@ def _names(message: bytes, wanted: int) -> list[str]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """The number of each, itself, and its content if that is of bytes."""
+    """The number of each, itself, and its content."""
     start = 0
     while start < len(message):
         key, begin = _read(message, start)
@@ -95,9 +164,16 @@ def _read(message: bytes, place: int) -> tuple[int, int]:
     return value | message[place] << shift, place + 1
 
 
-def _field(number: int, content: bytes) -> bytes:
-    length, sized = len(content), bytearray([number << 3 | 2])
-    while length > 127:
-        sized.append(length & 127 | 128)
-        length >>= 7
-    return bytes(sized) + bytes([length]) + content
+def _written(value: int) -> bytes:
+    """A number of variable length."""
+    written = bytearray()
+    while value > 127:
+        written.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*written, value])
+
+
+def _field(number: int, content: bytes | int) -> bytes:
+    if isinstance(content, int):
+        return _written(number << 3) + _written(content)
+    return _written(number << 3 | 2) + _written(len(content)) + content
