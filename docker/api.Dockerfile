@@ -41,14 +41,18 @@ RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, w
     && /opt/rhapsode/bin/rhapsode run --help
 
 # What installs packages goes, and with it what only that needs. Perl is last: scripts of other packages run in it.
+# Of the C library go conversions that Python has itself; of Python its tests and the help of its shell.
 FROM python AS system
 RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /tmp rhapsode \
     && dpkg --purge --force-depends --force-remove-essential \
-        adduser apt debian-archive-keyring e2fsprogs gpgv libapt-pkg6.0 libext2fs2 libgcrypt20 libgnutls30 \
-        libhogweed6 libidn2-0 libnettle8 libp11-kit0 libtasn1-6 libunistring2 libxxhash0 \
-        login mount passwd util-linux util-linux-extra \
+        adduser apt bsdutils debian-archive-keyring e2fsprogs gpgv libapt-pkg6.0 libaudit1 libblkid1 libcap-ng0 \
+        libext2fs2 libgcrypt20 libgnutls30 libgpg-error0 libhogweed6 libidn2-0 liblz4-1 libmount1 libnettle8 \
+        libp11-kit0 libpam-modules libpam-modules-bin libpam-runtime libpam0g libseccomp2 libsemanage2 libsepol2 \
+        libsmartcols1 libss2 libsystemd0 libtasn1-6 libudev1 libunistring2 libxxhash0 login logsave mount passwd \
+        sysvinit-utils util-linux util-linux-extra \
     && dpkg --purge --force-depends --force-remove-essential perl-base \
-    && rm -rf /var/cache/* /var/log/* /usr/share/locale \
+    && rm -rf /var/cache/* /var/log/* /usr/lib/*/gconv /usr/lib/python3*/pydoc_data /usr/lib/python3*/test \
+        /usr/share/locale /usr/share/perl5 /usr/share/zoneinfo/right \
     && python3 -c "import ssl, zoneinfo; zoneinfo.ZoneInfo('UTC')"
 
 FROM scratch

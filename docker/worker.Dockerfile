@@ -10,7 +10,7 @@ FROM ${BASE} AS python-cpu
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates python3 \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 
 FROM python-cpu AS python-cuda
 # Triton compiles the launcher of each kernel when a worker starts. CUDA itself comes with PyTorch's wheels, the driver
@@ -18,7 +18,7 @@ FROM python-cpu AS python-cuda
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends gcc libc6-dev python3-dev \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 ENV NVIDIA_VISIBLE_DEVICES=all \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
 
@@ -29,7 +29,7 @@ FROM python AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends binutils python3-venv \
-    && rm -rf /var/lib/apt/lists/*
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 ARG VARIANT
 ARG EXTRAS=worker,kokoro
 ARG CPU_WHEELS=https://download.pytorch.org/whl/cpu

@@ -129,18 +129,29 @@ def test_the_code_and_the_voices_are_two_wheels_below_one_name(wheels: list[Path
     assert {f"rhapsode/_system/{name}" for name in tracked.splitlines()} <= code | voices
     assert "rhapsode/py.typed" in code
     assert "rhapsode/_system/worker/small_voice/model.safetensors" in voices
-    assert wheels[0].stat().st_size < 4 * 1024 * 1024
+    assert wheels[0].stat().st_size < 2_800_000
 
 
-def test_without_the_voices_a_server_names_their_package(installation: Installation) -> None:
-    voices = installation.packages / "rhapsode/_system/worker/small_voice"
+@pytest.mark.parametrize(
+    ("part", "command"),
+    [
+        ("small_voice", "doctor --checkpoint small_voice"),
+        ("speech/alignment/weights", "doctor"),
+        ("speech/alignment/weights", "narrate sentence.txt -o sentence.wav --data-dir without"),
+    ],
+)
+def test_without_the_voices_a_server_names_their_package(installation: Installation, part: str, command: str) -> None:
+    (installation.work / "sentence.txt").write_text("The crow found a pitcher.")
+    voices = installation.packages / "rhapsode/_system/worker" / part
     voices.rename(voices.with_name("elsewhere"))
     try:
-        told = installation.python("-m", "rhapsode", "doctor", "--checkpoint", "small_voice")
+        told = installation.python("-m", "rhapsode", *command.split())
     finally:
         voices.with_name("elsewhere").rename(voices)
 
+    assert told.returncode == 1
     assert "pip install 'rhapsode[voices]'" in told.stdout + told.stderr
+    assert "Traceback" not in told.stderr
 
 
 def test_it_narrates_beside_the_other_package_whose_removal_takes_nothing_of_ours(installation: Installation) -> None:

@@ -22,7 +22,9 @@ from storage.queue.celery_queue import TicketQueue
 from storage.runtime.config.settings import refusal
 from storage.runtime.observability.metrics import export
 from storage.runtime.observability.tracing import end_tracing
+from worker.engine.errors import StartError
 from worker.engine.heap import freeze
+from worker.engine.model.pulled import ALIGNER, VOICES_MISSING
 from worker.items.leases.keeper import DropReason
 from worker.lifecycle.checkpoint_swaps import CheckpointSwaps
 from worker.lifecycle.load import WorkerLoad
@@ -135,6 +137,8 @@ class WorkerProcess:
 
     def _load(self, worker: WorkerServices) -> None:
         """What answers the tickets of this lane. Raises one of `START_ERRORS`."""
+        if not ALIGNER.is_dir():
+            raise StartError(VOICES_MISSING)
         if self._settings.lane is Lane.GPU:
             self._speech = SpeechLane(self._settings, self._redis, worker)
             self._answer = self._speech.answer

@@ -200,8 +200,10 @@ def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFindi
     from rhapsode.stack.errors import ModelNotPulled, ModelUnfit
     from rhapsode.stack.models import checkpoint_named
     from worker.engine.kokoro.files import VOICES_FILE, is_kokoro, obstacle, unnamed_checkpoint
-    from worker.engine.model.pulled import PACKAGED, VOICES_MISSING
+    from worker.engine.model.pulled import ALIGNER, PACKAGED, VOICES_MISSING
 
+    if not ALIGNER.is_dir():
+        yield MachineFinding("missing", "word times", f"{ALIGNER} is not there", VOICES_MISSING)
     try:
         given = given and Path(checkpoint_named(str(given), data_dir))
     except (ModelNotPulled, ModelUnfit) as error:
@@ -214,9 +216,7 @@ def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFindi
     files = (VOICES_FILE,) if is_kokoro(folder) else CHECKPOINT_FILES
     missing = [name for name in files if not os.access(folder / name, os.R_OK)]
     if missing:
-        layout = (
-            "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout, or a pulled model"
-        )
+        layout = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published layout, or a pulled model"
         remedy = VOICES_MISSING if folder in PACKAGED.values() else layout
         yield MachineFinding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
     elif (is_kokoro(folder) or given is None) and (reason := obstacle()):

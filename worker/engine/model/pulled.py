@@ -14,8 +14,10 @@ from worker.engine.errors import CheckpointError
 PACKAGED = {name: Path(__file__).parents[2] / name for name in ("kokoro", "small_voice")}
 """The checkpoints of the package `rhapsode-voices`, which settings and options may name."""
 
-FAMILY = "qwen3_tts"
+ALIGNER = Path(__file__).parents[2] / "speech/alignment/weights"
+"""The networks that time words, of the same package."""
 
+FAMILY = "qwen3_tts"
 VOICES_MISSING = "the voices are missing: pip install 'rhapsode[voices]'"
 
 RECORD = ".rhapsode-model.json"

