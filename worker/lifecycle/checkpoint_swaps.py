@@ -25,7 +25,6 @@ from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
 from worker.lifecycle.presence import Presence
 from worker.lifecycle.swap_choice import ModelQueue, OwnModel, SwapRules
 from worker.process.periodic import Periodic
-from worker.process.reporting import ProcessLoad
 from worker.settings import WorkerSettings
 from worker.speech.quality.recognisers.installed import worker_recognisers
 
@@ -85,7 +84,7 @@ class CheckpointSwaps:
         is_arriving = self._swaps.resume(self._settings.queue, self._worker)
         if is_arriving:
             self._renewals.start()
-            self._presence.report(lambda: ProcessLoad(is_loading=True))
+            self._presence.report(lambda report: replace(report, is_loading=True))
         others = self._other_models(is_known=is_arriving)
         self._publish(others)
         self._cards = Periodic("other-model-cards", CARD_INTERVAL_S, lambda: self._publish(others))

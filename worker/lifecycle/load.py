@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from storage.queue.worker_registry import VoiceCacheReport
+from storage.queue.worker_registry import VoiceCacheReport, WorkerReport
 from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
 from worker.lifecycle.live.child import LiveProcess
 from worker.lifecycle.speech_lane import SpeechLane
 from worker.metrics import add_engine, add_items, add_live
-from worker.process.reporting import ProcessLoad
 from worker.services import WorkerServices
 
 
@@ -22,12 +21,13 @@ class WorkerLoad:
     speech: SpeechLane | None = None
     pauses: PauseMeter = field(default_factory=PauseMeter)
 
-    def now(self) -> ProcessLoad:
+    def now(self, report: WorkerReport) -> WorkerReport:
         held = self.worker.leases.num_held
         if self.speech is None:
-            return ProcessLoad(leases=held)
+            return replace(report, leases=held)
         meter, memory = self.speech.meter, self.speech.services.voices.cache.stats()
-        return ProcessLoad(
+        return replace(
+            report,
             leases=held + self.speech.fronts.num_held,
             slots=meter.slots,
             engine=meter.report(),

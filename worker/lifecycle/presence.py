@@ -12,7 +12,7 @@ from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.queue.worker_slots import ANNOUNCE_INTERVAL_S, WorkerSlots
 from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.process.periodic import Periodic
-from worker.process.reporting import ProcessLoad, Reporting
+from worker.process.reporting import ReadLoad, Reporting
 from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.settings import WorkerSettings
@@ -64,7 +64,7 @@ class Presence:
     def is_leaving(self) -> bool:
         return self._closing.is_set() or self.draining.is_set()
 
-    def report(self, read_load: Callable[[], ProcessLoad]) -> None:
+    def report(self, read_load: ReadLoad) -> None:
         """Now and every two seconds from now on."""
         self._reporting.begin(read_load)
 

@@ -10,19 +10,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.metadata import version
 
 from storage.errors import StoreUnavailable
-from storage.live.address import LiveAddress
-from storage.queue.worker_registry import (
-    REPORT_INTERVAL_S,
-    EngineReport,
-    VoiceCacheReport,
-    WorkerRegistry,
-    WorkerReport,
-    WorkerRole,
-)
+from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.observability.metrics import PROCESS_INFO
 from storage.runtime.watched import tasks_down
 from worker.process.periodic import Periodic
@@ -32,16 +24,12 @@ logger = logging.getLogger(__name__)
 VERSION = version("rhapsode")
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessLoad:
-    """What a process does at the moment; see `WorkerReport`."""
+ReadLoad = Callable[[WorkerReport], WorkerReport]
+"""The report of an idle process, completed with what it does at the moment."""
 
-    leases: int = 0
-    slots: int | None = None
-    engine: EngineReport | None = None
-    voice_cache: VoiceCacheReport | None = None
-    live: LiveAddress | None = None
-    is_loading: bool = False
+
+def _as_idle(report: WorkerReport) -> WorkerReport:
+    return report
 
 
 class Reporting:
@@ -62,20 +50,29 @@ class Reporting:
         self.draining = threading.Event()
         self.on_change: Callable[[], None] = lambda: None
         self._worker_registry = worker_registry
-        self._name, self._role, self._queue, self._model = name, role, queue, model
-        self._other_models = other_models
-        self._read_load: Callable[[], ProcessLoad] = ProcessLoad
+        self._idle = WorkerReport(
+            name=name,
+            role=role,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=VERSION,
+            started_at_ms=round(time.time() * 1000),
+            leases=0,
+            queue=queue,
+            model=model,
+            other_models=other_models,
+        )
+        self._read_load: ReadLoad = _as_idle
         self._has_begun = False
-        self._started_at_ms = round(time.time() * 1000)
         self._rounds = Periodic("worker_registry", REPORT_INTERVAL_S, self.report_now)
 
-    def begin(self, read_load: Callable[[], ProcessLoad] = ProcessLoad) -> None:
+    def begin(self, read_load: ReadLoad = _as_idle) -> None:
         """A first word, and then one every two seconds. Without Redis the first one comes later.
 
         Called again, `read_load` is asked from then on.
         """
         self._read_load = read_load
-        PROCESS_INFO.labels(self._role.value, self._name, VERSION).set(1)
+        PROCESS_INFO.labels(self._idle.role.value, self._idle.name, VERSION).set(1)
         try:
             self.report_now()
         except StoreUnavailable as error:
@@ -88,31 +85,13 @@ class Reporting:
         """Idempotent; leaves the worker registry, or is forgotten there in a minute."""
         self._rounds.close()
         try:
-            self._worker_registry.leave(self._name)
+            self._worker_registry.leave(self._idle.name)
         except StoreUnavailable as error:
             logger.warning("not taken off the worker registry", extra={"error": str(error)})
 
     def report_now(self) -> None:
         """Raises `StoreUnavailable`."""
-        load = self._read_load()
-        report = WorkerReport(
-            name=self._name,
-            role=self._role,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            version=VERSION,
-            started_at_ms=self._started_at_ms,
-            leases=load.leases,
-            queue=self._queue,
-            model=self._model,
-            slots=load.slots,
-            engine=load.engine,
-            voice_cache=load.voice_cache,
-            live=load.live,
-            other_models=self._other_models,
-            is_loading=load.is_loading,
-            tasks_down=tasks_down(),
-        )
+        report = replace(self._read_load(self._idle), pid=os.getpid(), tasks_down=tasks_down())
         self._follow(is_wished=self._worker_registry.report(report))
 
     def _follow(self, *, is_wished: bool) -> None:
@@ -122,5 +101,5 @@ class Reporting:
             self.draining.set()
         else:
             self.draining.clear()
-        logger.info("draining" if is_wished else "claiming again", extra={"worker": self._name})
+        logger.info("draining" if is_wished else "claiming again", extra={"worker": self._idle.name})
         self.on_change()

@@ -8,6 +8,7 @@ import threading
 import uuid
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Overdue
+from dataclasses import replace
 
 from storage.database.connections import connect_redis
 from storage.database.schema_version import agree_on_layout
@@ -15,7 +16,7 @@ from storage.errors import StorageError
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.worker_registry import WorkerRegistry, WorkerRole
+from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
@@ -31,7 +32,7 @@ from storage.webhooks.sealed_secrets import SecretSealer
 from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.process.metrics_server import MetricsServer, serve_metrics
 from worker.process.periodic import Periodic
-from worker.process.reporting import ProcessLoad, Reporting
+from worker.process.reporting import Reporting
 from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
@@ -140,8 +141,8 @@ class HookProcess:
         else:
             self._consumption.resume(HOOKS_QUEUE)
 
-    def _load(self) -> ProcessLoad:
-        return ProcessLoad(leases=self._deliverer.num_under_way, slots=SLOTS)
+    def _load(self, report: WorkerReport) -> WorkerReport:
+        return replace(report, leases=self._deliverer.num_under_way, slots=SLOTS)
 
     def _measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_draining", self._reporting.draining.is_set())
