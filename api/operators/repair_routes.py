@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,7 +13,7 @@ from api.dependencies import OptionalJsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, problem
-from api.http.times import moment
+from api.http.times import moment, shown
 from rhapsode.contract.operators.fleet import AuditView, CounterDifference, DeadLetterList, DeadLetterView
 from rhapsode.contract.operators.reconcile import ReconcileOrder, ReconcileView
 from storage.errors import AuditOvertaken
@@ -76,7 +75,7 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
 
 
 def _dead_letter(each: DeadLetter) -> DeadLetterView:
-    return DeadLetterView(at=moment(each.at_ms), **asdict(each))
+    return shown(DeadLetterView, each)
 
 
 def _audit(record: AuditRecord) -> AuditView:
