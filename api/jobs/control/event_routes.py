@@ -75,7 +75,7 @@ async def _following(
         raise invalid_header("Last-Event-ID", "invalid_event_id", "is not an id of this stream")
     record = await run_sync(services.jobs.store.get, tenant, job_id)
     after = last_event_id or "0"
-    return Following(record, after, await services.jobs.events.begins_behind(record.id, after))
+    return Following(record, after, await services.jobs.events.reads.begins_behind(record.id, after))
 
 
 class EventStream(Response):
@@ -172,8 +172,8 @@ class JobStream:
     async def _logged(self, after: str) -> list[LoggedEvent]:
         """From the log itself, for the case that nothing tells of its events. A deleted job has no log."""
         feeds, job_id = self._services.jobs.events, self._following.record.id
-        events = await feeds.logged(job_id, after)
-        self._has_ended = self._has_ended or (not events and await feeds.newest(job_id) is None)
+        events = await feeds.reads.page(job_id, after)
+        self._has_ended = self._has_ended or (not events and await feeds.reads.newest(job_id) is None)
         return events
 
     async def _is_progress(self, event: LoggedEvent) -> bool:

@@ -139,7 +139,7 @@ class EventFeeds:
     """For the event loop. Connects when the first job is followed."""
 
     def __init__(self, client: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:
-        self._reads = EventReads(client, key_prefix)
+        self.reads = EventReads(client, key_prefix)
         self._subscription = EventSubscription(client, key_prefix)
         self.is_stopping = False
 
@@ -153,24 +153,7 @@ class EventFeeds:
 
     def following(self, job_id: JobId, sleeper: Sleeper | None = None) -> Follower:
         """To be entered at once: a feed that has no follower is let go. sleeper: where there is more to wait for."""
-        return Follower(self._subscription.feed(job_id), self._reads, self._subscription, sleeper or Sleep())
-
-    async def begins_behind(self, job_id: JobId, after: str) -> bool:
-        """Whether events behind `after` are not kept any more. Raises `StoreUnavailable`, or `ValueError` if `after`
-        is no event id.
-        """
-        return await self._reads.begins_behind(job_id, after)
-
-    async def logged(self, job_id: JobId, after: str) -> list[LoggedEvent]:
-        """The next page of the log behind `after`, also while Redis tells nothing.
-
-        Raises `StoreUnavailable`, or `ValueError` if `after` is no event id.
-        """
-        return await self._reads.page(job_id, after)
-
-    async def newest(self, job_id: JobId) -> LoggedEvent | None:
-        """The log's last; a job has a log until it is deleted. Raises `StoreUnavailable`."""
-        return await self._reads.newest(job_id)
+        return Follower(self._subscription.feed(job_id), self.reads, self._subscription, sleeper or Sleep())
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -45,6 +45,7 @@ class EventReads:
         return await self._read(_Read(job_id, f"({after}", PAGE))
 
     async def newest(self, job_id: JobId) -> LoggedEvent | None:
+        """The log's last; a job has a log until it is deleted. Raises `StoreUnavailable`, as the others do."""
         return next(iter(await self._read(_Read(job_id, is_backward=True))), None)
 
     async def begins_behind(self, job_id: JobId, after: str) -> bool:

@@ -209,7 +209,7 @@ def test_a_follower_that_is_woken_looks_again_also_before_it_waits(
 def test_what_is_no_event_id_is_refused(storage_settings: StorageSettings, after: str) -> None:
     async def story(feeds: EventFeeds) -> None:
         with pytest.raises(ValueError, match="event id"):
-            await feeds.begins_behind(JobId("job_none"), after)
+            await feeds.reads.begins_behind(JobId("job_none"), after)
 
     run(storage_settings, story)
 
