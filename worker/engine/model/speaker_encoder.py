@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -41,19 +42,14 @@ class SpeakerEncoderConfig:
 
 def speaker_encoder_config_from(fields: ConfigFields) -> SpeakerEncoderConfig:
     """The `speaker_encoder_config` section. Raises CheckpointError naming the field."""
-    published = SpeakerEncoderConfig(embedding_dim=fields.integer("enc_dim"))
     fields.require(sample_rate=SAMPLE_RATE_HZ)
     if fields.has("mel_dim"):
         fields.require(mel_dim=NUM_BANDS)
-    config = SpeakerEncoderConfig(
-        embedding_dim=published.embedding_dim,
-        channels=_integers_or(fields, "enc_channels", published.channels),
-        kernel_sizes=_integers_or(fields, "enc_kernel_sizes", published.kernel_sizes),
-        dilations=_integers_or(fields, "enc_dilations", published.dilations),
-        attention_channels=_integer_or(fields, "enc_attention_channels", published.attention_channels),
-        res2net_scale=_integer_or(fields, "enc_res2net_scale", published.res2net_scale),
-        se_channels=_integer_or(fields, "enc_se_channels", published.se_channels),
-    )
+    sizes, lists = ("attention_channels", "res2net_scale", "se_channels"), ("channels", "kernel_sizes", "dilations")
+    # A published file names none of these.
+    given: dict[str, Any] = {name: fields.integers(f"enc_{name}") for name in lists if fields.has(f"enc_{name}")}
+    given |= {name: fields.integer(f"enc_{name}") for name in sizes if fields.has(f"enc_{name}")}
+    config = SpeakerEncoderConfig(fields.integer("enc_dim"), **given)
     if not len(config.channels) == len(config.kernel_sizes) == len(config.dilations) >= 3:
         raise fields.wrong("enc_channels", "needs a kernel size and a dilation for each of at least three stages")
     if config.channels[-1] != sum(config.channels[1:-1]):
@@ -182,11 +178,3 @@ def _mean_and_deviation(x: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
 
 def _edge(kernel_size: int, dilation: int) -> int:
     return dilation * (kernel_size - 1) // 2
-
-
-def _integer_or(fields: ConfigFields, name: str, default: int) -> int:
-    return fields.integer(name) if fields.has(name) else default
-
-
-def _integers_or(fields: ConfigFields, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
-    return fields.integers(name) if fields.has(name) else default
