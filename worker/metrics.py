@@ -6,7 +6,6 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rhapsode.contract.jobs.states import JobClass
 from storage.ids import WorkQueue
 from storage.jobs.batches import BatchSpec
 from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
@@ -51,7 +50,7 @@ class ItemMeter:
         self.outcome = "done"
         self.kind = kind_of(item)
         self._started_s = time.perf_counter()
-        _CLAIM_WAIT.labels(lane_of(queue), _rank(item.job_class)).observe(item.waited_ms / 1000)
+        _CLAIM_WAIT.labels(lane_of(queue), item.job_class.value).observe(item.waited_ms / 1000)
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +121,3 @@ def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
     snapshot.add("rhapsode_engine_codec_passes", total.codec_graph_passes, path="graph")
     snapshot.add("rhapsode_engine_codec_passes", total.codec_fallbacks, path="fallback")
     snapshot.add("rhapsode_engine_codec_waiting_frames", now.codec_waiting_frames)
-
-
-def _rank(job_class: JobClass) -> str:
-    return job_class.value

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from types import TracebackType
 from typing import Self, assert_never
 
 from api.live.accounts import Account
@@ -185,9 +184,7 @@ class HeardStream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.cancel()
 
     async def chunks(self) -> AsyncGenerator[LiveChunk]:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 from rhapsode.stack import processes
 from rhapsode.stack.address import listen, url_of
@@ -127,9 +126,7 @@ class Stack:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.stop()
         except KeyboardInterrupt:

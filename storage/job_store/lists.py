@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from pydantic_core import from_json
+
 from rhapsode.contract.jobs.states import JobState
 from storage.database.hashes import read_hashes
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls
 from storage.jobs.record import JobRecord
-from storage.jobs.record_codec import decode_metadata, decode_record
+from storage.jobs.record_codec import decode_record
 
 LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000
@@ -126,4 +128,4 @@ def _matches(
         return False
     if query.created_before_ms is not None and int(created_at_ms) >= query.created_before_ms:
         return False
-    return query.metadata.items() <= decode_metadata(metadata).items()
+    return query.metadata.items() <= from_json(metadata).items()

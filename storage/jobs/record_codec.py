@@ -122,10 +122,6 @@ def encode_metadata(metadata: dict[str, str]) -> str:
     return _METADATA.dump_json(metadata).decode()
 
 
-def decode_metadata(text: str) -> dict[str, str]:
-    return _METADATA.validate_json(text)
-
-
 def warning_rows(warnings: Sequence[TextWarning]) -> list[dict[str, str | int]]:
     """As the functions in Redis take them: without `segment` where there is none, as Lua reads null as a value."""
     return cast("list[dict[str, str | int]]", _WARNINGS.dump_python(tuple(warnings), mode="json", exclude_none=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import Self
 
 SHUTDOWN_TIMEOUT_S = 10.0
@@ -61,7 +60,5 @@ class ServerProcess(ABC):
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()

@@ -36,15 +36,11 @@ def created_fields(endpoint: NewEndpoint) -> dict[str, str]:
 def changed_fields(changes: EndpointUpdate) -> dict[str, str]:
     fields = {
         "url": changes.url,
-        "events": None if changes.events is None else encode_events(changes.events),
+        "events": None if changes.events is None else ",".join(changes.events),
         "description": changes.description,
         "metadata": None if changes.metadata is None else _METADATA.dump_json(changes.metadata).decode(),
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def encode_events(events: Sequence[str]) -> str:
-    return ",".join(events)
 
 
 def encode_secrets(secrets: Sequence[SealedSecret]) -> str:

@@ -29,7 +29,6 @@ from storage.webhooks.record_codec import (
     decode_delivery,
     decode_endpoint,
     decode_secrets,
-    encode_events,
     encode_secrets,
 )
 from storage.webhooks.records import (
@@ -64,7 +63,7 @@ class WebhookStore:
             "webhook_endpoint_create",
             endpoint=endpoint.id,
             tenant=endpoint.tenant,
-            events=encode_events(endpoint.events),
+            events=",".join(endpoint.events),
             secrets=encode_secrets([SealedSecret(endpoint.sealed_secret)]),
             fields=created_fields(endpoint),
         )

@@ -6,7 +6,6 @@ import errno
 import logging
 import re
 import threading
-from types import TracebackType
 from typing import Annotated, Self
 from wsgiref.simple_server import WSGIServer
 
@@ -67,9 +66,7 @@ class MetricsServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
