@@ -6,14 +6,16 @@ they are made in an unnamed temporary file.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.description import Description, freeform
-from storage.audio.encoding import APPENDED, Outbox, appending_encoder, file_encoder
+from storage.audio.encoding import APPENDED, AudioEncoder, Outbox, appending_encoder, file_encoder
 from storage.audio.mp4_freeform import put_in_place
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from worker.assembly.audio.scratch import scratch_errors, scratch_file
+from worker.assembly.audio.stretches import encoded, is_long
 
 PIECE_BYTES = 1024 * 1024
 
@@ -26,9 +28,9 @@ def audio_file(
         yield wav_header(num_samples, sample_rate_hz)
         yield from blocks
     elif form.type in APPENDED:
-        yield from _appended(form, sample_rate_hz, description, blocks)
+        yield from _appended(form, sample_rate_hz, num_samples, description, blocks)
     else:
-        yield from _rewritten(form, sample_rate_hz, description, blocks)
+        yield from _rewritten(form, sample_rate_hz, num_samples, description, blocks)
 
 
 def scratch_bytes(form: OutputFormat, sample_rate_hz: int, num_samples: int) -> int:
@@ -41,28 +43,36 @@ def scratch_bytes(form: OutputFormat, sample_rate_hz: int, num_samples: int) -> 
 
 
 def _appended(
-    form: OutputFormat, sample_rate_hz: int, description: Description, blocks: Iterable[bytes]
+    form: OutputFormat, sample_rate_hz: int, num_samples: int, description: Description, blocks: Iterable[bytes]
 ) -> Iterator[bytes]:
     outbox = Outbox()
     encoder = appending_encoder(form, sample_rate_hz, description, outbox)
-    for block in blocks:
-        encoder.write(block)
+    for _ in _fill(encoder, form, sample_rate_hz, num_samples, blocks):
         yield outbox.take()
-    encoder.finish()
-    yield outbox.take()
 
 
 def _rewritten(
-    form: OutputFormat, sample_rate_hz: int, description: Description, blocks: Iterable[bytes]
+    form: OutputFormat, sample_rate_hz: int, num_samples: int, description: Description, blocks: Iterable[bytes]
 ) -> Iterator[bytes]:
     with scratch_file() as file:
         with scratch_errors():
             encoder = file_encoder(form, sample_rate_hz, description, file)
-            for block in blocks:
-                encoder.write(block)
-            encoder.finish()
+            deque(_fill(encoder, form, sample_rate_hz, num_samples, blocks), 0)
             if form.type is AudioFormat.M4B:
                 put_in_place(file, freeform(description.tags))
             file.seek(0)
         while piece := file.read(PIECE_BYTES):
             yield piece
+
+
+def _fill(
+    encoder: AudioEncoder, form: OutputFormat, sample_rate_hz: int, num_samples: int, blocks: Iterable[bytes]
+) -> Iterator[None]:
+    """A step for each part, and one for the end."""
+    if is_long(form, sample_rate_hz, num_samples):
+        for packets in encoded(form, sample_rate_hz, blocks):
+            yield encoder.add(packets)
+    else:
+        for block in blocks:
+            yield encoder.write(block)
+    yield encoder.finish()
