@@ -20,8 +20,8 @@ from worker.engine.cores import usable_cores
 
 MOST_S = 60
 LEAST_S = 40
-LEAD_S = 2
-"""An encoder of AAC needs this long until it has found its step sizes."""
+LEAD_S = {AudioFormat.M4B: 8, AudioFormat.AAC: 8}
+"""FFmpeg's AAC encoder finds its step sizes slowly. For the others, 2 seconds are enough."""
 
 MOST_ENCODERS = 16
 """Each holds a stretch in memory."""
@@ -51,7 +51,7 @@ def encoded(form: OutputFormat, sample_rate_hz: int, blocks: Iterable[bytes]) ->
     pool = ThreadPoolExecutor(num_encoders, thread_name_prefix="encoder")
     waiting: deque[Future[list[Packet]]] = deque()
     try:
-        for each in stretches(frame_samples(form.type, sample_rate_hz), sample_rate_hz, blocks):
+        for each in stretches(form.type, sample_rate_hz, blocks):
             waiting.append(
                 pool.submit(encoded_stretch, form, sample_rate_hz, each.pcm, each.position, each.begin, each.end)
             )
@@ -74,19 +74,20 @@ def frame_samples(form: AudioFormat, sample_rate_hz: int) -> int:
             return 1024
 
 
-def stretches(frame: int, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[Stretch]:
-    """frame: samples that a stretch has a multiple of."""
-    least, most, lead = (seconds * sample_rate_hz // frame * frame for seconds in (LEAST_S, MOST_S, LEAD_S))
+def stretches(form: AudioFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[Stretch]:
+    """Consecutive stretches, all but the last of whole frames."""
+    frame, lead = frame_samples(form, sample_rate_hz), LEAD_S.get(form, 2) * sample_rate_hz
+    least, most = (seconds * sample_rate_hz // frame * frame for seconds in (LEAST_S, MOST_S))
     tail = _TAIL_FRAMES * frame
     held, position, begin = bytearray(), 0, 0
     for block in blocks:
         held += block
         while len(held) >= (begin + most + tail - position) * BYTES_PER_SAMPLE:
-            start = begin + least - position
-            end = position + start + _quietest(held, start, most - least, frame)
+            end = begin + least + _quietest(held, begin + least - position, most - least, frame)
             yield Stretch(bytes(held[: (end + tail - position) * BYTES_PER_SAMPLE]), position, begin, end)
-            del held[: (end - lead - position) * BYTES_PER_SAMPLE]
-            position, begin = end - lead, end
+            start = max(position, (end - lead) // frame * frame)
+            del held[: (start - position) * BYTES_PER_SAMPLE]
+            position, begin = start, end
     yield Stretch(bytes(held), position, begin, None)
 
 
