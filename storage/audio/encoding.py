@@ -7,12 +7,11 @@ append-only. Equal samples give equal bytes: no date, no version. Needs no numpy
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import IO, TypeAlias
 
 import av
-from av.audio.codeccontext import AudioCodecContext
 from av.audio.stream import AudioStream
 from av.codec.context import Flags as CodecFlags
 from av.container import Flags as ContainerFlags
@@ -82,25 +81,27 @@ class AudioEncoder:
     """
 
     def __init__(
-        self, container: OutputContainer, stream: AudioStream, sample_rate_hz: int, gain: Gain | None = None
+        self,
+        container: OutputContainer,
+        stream: AudioStream,
+        sample_rate_hz: int,
+        gain: Gain | None = None,
+        position: int = 0,
     ) -> None:
         self._container = container
         self._stream = stream
         self._gain = gain
         self._sample_rate_hz = sample_rate_hz
-        self._position = 0
+        self._position = position
         self._is_encoded_apart = False
 
     def write(self, pcm: bytes) -> None:
         """pcm: little-endian, whole samples."""
-        if not pcm:
-            return
-        frame = _frame(pcm, self._sample_rate_hz, self._position)
-        self._position += frame.samples
-        self._container.mux([*_packets(self._stream.encode, self._gain, frame)])
+        if pcm:
+            self._container.mux(self.packets(pcm))
 
     def add(self, packets: Iterable[Packet]) -> None:
-        """The next packets from `encoded_stretch`, for a file to which nothing is written."""
+        """The next ones from `encoded_stretch`, for a file to which nothing is written."""
         self._is_encoded_apart = True
         for packet in packets:
             packet.stream = self._stream
@@ -109,56 +110,25 @@ class AudioEncoder:
     def finish(self) -> None:
         """Writes what the encoder still holds, and the end of the file."""
         if not self._is_encoded_apart:
-            self._container.mux([*_packets(self._stream.encode, self._gain, None)])
+            self._container.mux(self.last_packets())
         self._container.close()
 
+    def packets(self, pcm: bytes) -> list[Packet]:
+        """What comes of more samples, one or more of them, not yet in the file."""
+        frame = av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // BYTES_PER_SAMPLE)
+        frame.planes[0].update(pcm)
+        frame.sample_rate = self._sample_rate_hz
+        frame.pts = self._position
+        frame.time_base = Fraction(1, self._sample_rate_hz)
+        self._position += frame.samples
+        return self._encoded(frame)
 
-def encoded_stretch(
-    form: OutputFormat, sample_rate_hz: int, pcm: bytes, position: int, begin: int, end: int | None
-) -> list[Packet]:
-    """The packets of one stretch of a long stream, to be joined with those of the other stretches.
+    def last_packets(self) -> list[Packet]:
+        return [*([] if self._gain is None else self._encoded(None)), *self._stream.encode(None)]
 
-    pcm: also what comes before and behind the stretch. position: of its first sample in the stream. begin, end: the
-    stretch, in samples of the stream; None for the end of the stream.
-    """
-    context = av.CodecContext.create(FORMATS[form.type].codec, "w")
-    if not isinstance(context, AudioCodecContext):
-        raise TypeError(f"{FORMATS[form.type].codec} is no audio codec")
-    context.sample_rate, context.layout, context.time_base = sample_rate_hz, "mono", Fraction(1, sample_rate_hz)
-    context.format = av.AudioFormat("s16" if form.type is AudioFormat.OPUS else "fltp")
-    if form.type is AudioFormat.MP3:
-        # No frame keeps its bits in the frames before it: those are another encoder's.
-        context.options = {"reservoir": "0"}
-    _set_up(context, form)
-    gain = _gain(form, sample_rate_hz)
-    packets: list[Packet] = []
-    for start in range(0, len(pcm), 2 * sample_rate_hz):
-        at = position + start // BYTES_PER_SAMPLE
-        packets += _packets(context.encode, gain, _frame(pcm[start : start + 2 * sample_rate_hz], sample_rate_hz, at))
-    if end is None:
-        packets += _packets(context.encode, gain, None)
-    timed = [(each.pts or 0, each) for each in packets]
-    delay = position - timed[0][0]
-    return [each for pts, each in timed if begin <= pts + delay and (end is None or pts + delay < end)]
-
-
-def _frame(pcm: bytes, sample_rate_hz: int, position: int) -> av.AudioFrame:
-    frame = av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // BYTES_PER_SAMPLE)
-    frame.planes[0].update(pcm)
-    frame.sample_rate = sample_rate_hz
-    frame.pts = position
-    frame.time_base = Fraction(1, sample_rate_hz)
-    return frame
-
-
-def _packets(
-    encode: Callable[[av.AudioFrame | None], Iterable[Packet]], gain: Gain | None, frame: av.AudioFrame | None
-) -> Iterator[Packet]:
-    """None: that was the last frame."""
-    for each in () if gain is None else gain.frames(frame):
-        yield from encode(each)
-    if gain is None or frame is None:
-        yield from encode(frame)
+    def _encoded(self, frame: av.AudioFrame | None) -> list[Packet]:
+        frames = (frame,) if self._gain is None else self._gain.frames(frame)
+        return [packet for each in frames for packet in self._stream.encode(each)]
 
 
 class Outbox:
@@ -202,6 +172,29 @@ def appending_encoder(
     if FORMATS[form.type].has_tags:
         _describe(container, form.type, description)
     return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
+
+
+def encoded_stretch(
+    form: OutputFormat, sample_rate_hz: int, pcm: bytes, position: int, begin: int, end: int | None
+) -> list[Packet]:
+    """A stretch of a long stream, to be joined with the others. MP3 has no bit reservoir: a frame's bits would lie in
+    those of another encoder.
+
+    pcm: also some of what is before and behind it. position: of its first sample in the stream. begin, end: the
+    stretch, in samples of the stream; None for the end of the stream.
+    """
+    container = av.open(Outbox(), "w", format=_CONTAINERS[form.type])
+    stream = _add_audio(container, form, sample_rate_hz)
+    if form.type is AudioFormat.MP3:
+        stream.codec_context.options = {"reservoir": "0"}
+    encoder = AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz), position)
+    second = BYTES_PER_SAMPLE * sample_rate_hz
+    packets = [each for at in range(0, len(pcm), second) for each in encoder.packets(pcm[at : at + second])]
+    if end is None:
+        packets += encoder.last_packets()
+    timed = [(each.pts or 0, each) for each in packets]
+    delay = position - timed[0][0]
+    return [each for pts, each in timed if begin <= pts + delay and (end is None or pts + delay < end)]
 
 
 def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
@@ -270,17 +263,13 @@ def _add_audio(container: OutputContainer, form: OutputFormat, sample_rate_hz: i
     stream = container.add_stream(FORMATS[form.type].codec, rate=sample_rate_hz, layout="mono")
     if not isinstance(stream, AudioStream):
         raise TypeError(f"{FORMATS[form.type].codec} is no audio codec")
+    stream.codec_context.flags |= CodecFlags.bitexact
     if form.type is AudioFormat.MP3:
         # Integers would clip what is louder than full scale until LAME makes it quieter again.
         stream.codec_context.format = av.AudioFormat("fltp")
-    _set_up(stream.codec_context, form)
-    return stream
-
-
-def _set_up(context: AudioCodecContext, form: OutputFormat) -> None:
-    context.flags |= CodecFlags.bitexact
     if form.bitrate_kbps is not None:
-        context.bit_rate = form.bitrate_kbps * 1000
+        stream.bit_rate = form.bitrate_kbps * 1000
+    return stream
 
 
 def _gain(form: OutputFormat, sample_rate_hz: int) -> Gain | None:

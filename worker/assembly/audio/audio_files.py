@@ -15,7 +15,7 @@ from storage.audio.encoding import APPENDED, AudioEncoder, Outbox, appending_enc
 from storage.audio.mp4_freeform import put_in_place
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from worker.assembly.audio.scratch import scratch_errors, scratch_file
-from worker.assembly.audio.stretches import encoded, is_long
+from worker.assembly.audio.stretches import MOST_S, encoded
 
 PIECE_BYTES = 1024 * 1024
 
@@ -27,10 +27,23 @@ def audio_file(
     if form.type is AudioFormat.WAV:
         yield wav_header(num_samples, sample_rate_hz)
         yield from blocks
-    elif form.type in APPENDED:
-        yield from _appended(form, sample_rate_hz, num_samples, description, blocks)
-    else:
-        yield from _rewritten(form, sample_rate_hz, num_samples, description, blocks)
+        return
+    is_long = form.type is not AudioFormat.FLAC and num_samples > MOST_S * sample_rate_hz
+    fill = _joined if is_long else _written
+    if form.type in APPENDED:
+        outbox = Outbox()
+        for _ in fill(appending_encoder(form, sample_rate_hz, description, outbox), form, sample_rate_hz, blocks):
+            yield outbox.take()
+        return
+    with scratch_file() as file:
+        with scratch_errors():
+            encoder = file_encoder(form, sample_rate_hz, description, file)
+            deque(fill(encoder, form, sample_rate_hz, blocks), 0)
+            if form.type is AudioFormat.M4B:
+                put_in_place(file, freeform(description.tags))
+            file.seek(0)
+        while piece := file.read(PIECE_BYTES):
+            yield piece
 
 
 def scratch_bytes(form: OutputFormat, sample_rate_hz: int, num_samples: int) -> int:
@@ -42,37 +55,15 @@ def scratch_bytes(form: OutputFormat, sample_rate_hz: int, num_samples: int) -> 
     return num_samples * form.bitrate_kbps * 1000 // (8 * sample_rate_hz)
 
 
-def _appended(
-    form: OutputFormat, sample_rate_hz: int, num_samples: int, description: Description, blocks: Iterable[bytes]
-) -> Iterator[bytes]:
-    outbox = Outbox()
-    encoder = appending_encoder(form, sample_rate_hz, description, outbox)
-    for _ in _fill(encoder, form, sample_rate_hz, num_samples, blocks):
-        yield outbox.take()
+def _written(encoder: AudioEncoder, form: OutputFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[None]:
+    """A step for each block, and one for the end of the file."""
+    for block in blocks:
+        yield encoder.write(block)
+    yield encoder.finish()
 
 
-def _rewritten(
-    form: OutputFormat, sample_rate_hz: int, num_samples: int, description: Description, blocks: Iterable[bytes]
-) -> Iterator[bytes]:
-    with scratch_file() as file:
-        with scratch_errors():
-            encoder = file_encoder(form, sample_rate_hz, description, file)
-            deque(_fill(encoder, form, sample_rate_hz, num_samples, blocks), 0)
-            if form.type is AudioFormat.M4B:
-                put_in_place(file, freeform(description.tags))
-            file.seek(0)
-        while piece := file.read(PIECE_BYTES):
-            yield piece
-
-
-def _fill(
-    encoder: AudioEncoder, form: OutputFormat, sample_rate_hz: int, num_samples: int, blocks: Iterable[bytes]
-) -> Iterator[None]:
-    """A step for each part, and one for the end."""
-    if is_long(form, sample_rate_hz, num_samples):
-        for packets in encoded(form, sample_rate_hz, blocks):
-            yield encoder.add(packets)
-    else:
-        for block in blocks:
-            yield encoder.write(block)
+def _joined(encoder: AudioEncoder, form: OutputFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[None]:
+    """A step for each stretch, and one for the end of the file."""
+    for packets in encoded(form, sample_rate_hz, blocks):
+        yield encoder.add(packets)
     yield encoder.finish()

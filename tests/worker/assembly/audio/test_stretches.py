@@ -45,6 +45,7 @@ SPOKEN = Path(__file__).parents[4] / "docs" / "pictures"
 def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stretches, "LEAST_S", 3)
     monkeypatch.setattr(stretches, "MOST_S", 5)
+    monkeypatch.setattr(audio_files, "MOST_S", 5)
 
 
 @cache
@@ -60,14 +61,6 @@ def speech(rate_hz: int) -> bytes:
     return (samples + np.random.default_rng(1).normal(0, 3, len(samples))).clip(-32768, 32767).astype("<i2").tobytes()
 
 
-def always(*_: object) -> bool:
-    return True
-
-
-def never(*_: object) -> bool:
-    return False
-
-
 def blocks_of(pcm: bytes, size: int = 50_002) -> Iterator[bytes]:
     return (pcm[start : start + size] for start in range(0, len(pcm), size))
 
@@ -79,14 +72,13 @@ def file_of(form: OutputFormat, rate_hz: int, pcm: bytes) -> bytes:
 def of_one_encoder(form: OutputFormat, rate_hz: int, pcm: bytes) -> bytes:
     """In one stretch: MP3 without its reservoir."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audio_files, "is_long", always)
         patch.setattr(stretches, "MOST_S", 1000)
         return file_of(form, rate_hz, pcm)
 
 
 def written(form: OutputFormat, rate_hz: int, pcm: bytes) -> bytes:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audio_files, "is_long", never)
+        patch.setattr(audio_files, "MOST_S", 1000)
         return file_of(form, rate_hz, pcm)
 
 
@@ -99,7 +91,7 @@ def decoded(data: bytes) -> tuple[NDArray[np.float64], int]:
 
 def joints(form: OutputFormat, rate_hz: int, pcm: bytes) -> list[int]:
     made = stretches.stretches(form.type, rate_hz, blocks_of(pcm))
-    return [each.end for each in made if each.end is not None]
+    return [end for _, _, _, end in made if end is not None]
 
 
 @pytest.mark.parametrize("most_s", [5, 3], ids=["quiet joints", "joints anywhere"])
@@ -136,7 +128,7 @@ def test_mp3_is_bit_for_bit_what_one_encoder_makes() -> None:
     parts = [
         packet
         for each in stretches.stretches(AudioFormat.MP3, 24_000, blocks_of(pcm))
-        for packet in encoded_stretch(form, 24_000, each.pcm, each.position, each.begin, each.end)
+        for packet in encoded_stretch(form, 24_000, *each)
     ]
     whole = encoded_stretch(form, 24_000, pcm, 0, 0, None)
 
@@ -172,16 +164,16 @@ def test_stretches_follow_each_other_and_end_at_quiet_places() -> None:
     samples = np.frombuffer(pcm, "<i2").astype(float)
     made = list(stretches.stretches(AudioFormat.OPUS, rate_hz, blocks_of(pcm)))
 
-    assert (made[0].begin, made[-1].end) == (0, None)
-    assert [each.end for each in made[:-1]] == [each.begin for each in made[1:]]
-    for each, after in pairwise(made):
-        assert each.end is not None
-        assert each.end % frame == 0
-        assert after.begin - after.position == 2 * rate_hz
-        assert len(each.pcm) <= (2 + stretches.MOST_S + 1) * rate_hz * BYTES_PER_SAMPLE
-        heard = samples[each.end - 2 * frame : each.end + 2 * frame]
+    assert (made[0][2], made[-1][3]) == (0, None)
+    for (data, position, _, end), (_, start, begin, _) in pairwise(made):
+        assert end is not None
+        assert end == begin
+        assert end % frame == 0
+        assert begin - start == 2 * rate_hz
+        assert len(data) <= (2 + stretches.MOST_S + 1) * rate_hz * BYTES_PER_SAMPLE
+        assert data == pcm[BYTES_PER_SAMPLE * position :][: len(data)]
+        heard = samples[end - 2 * frame : end + 2 * frame]
         assert np.abs(heard).mean() < np.abs(samples).mean() / 2
-        assert each.pcm == pcm[BYTES_PER_SAMPLE * each.position :][: len(each.pcm)]
 
 
 def test_one_stretch_is_what_is_written_and_so_is_a_short_file() -> None:
