@@ -81,17 +81,13 @@ class AudioEncoder:
     """
 
     def __init__(
-        self,
-        container: OutputContainer,
-        stream: AudioStream,
-        sample_rate_hz: int,
-        gain: Gain | None = None,
-        position: int = 0,
+        self, container: OutputContainer, stream: AudioStream, form: OutputFormat, rate_hz: int, position: int = 0
     ) -> None:
+        """position: in samples, where the stream begins."""
         self._container = container
         self._stream = stream
-        self._gain = gain
-        self._sample_rate_hz = sample_rate_hz
+        self._gain = _gain(form, rate_hz)
+        self._sample_rate_hz = rate_hz
         self._position = position
         self._is_encoded_apart = False
 
@@ -161,7 +157,7 @@ def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Descripti
         stream.metadata["language"] = language
     if description.cover is not None:
         _add_cover(container, description.cover)
-    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+    return AudioEncoder(container, stream, form, sample_rate_hz)
 
 
 def appending_encoder(
@@ -171,7 +167,7 @@ def appending_encoder(
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type])
     if FORMATS[form.type].has_tags:
         _describe(container, form.type, description)
-    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
+    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), form, sample_rate_hz)
 
 
 def encoded_stretch(
@@ -187,7 +183,7 @@ def encoded_stretch(
     stream = _add_audio(container, form, sample_rate_hz)
     if form.type is AudioFormat.MP3:
         stream.codec_context.options = {"reservoir": "0"}
-    encoder = AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz), position)
+    encoder = AudioEncoder(container, stream, form, sample_rate_hz, position)
     second = BYTES_PER_SAMPLE * sample_rate_hz
     packets = [each for at in range(0, len(pcm), second) for each in encoder.packets(pcm[at : at + second])]
     if end is None:
@@ -201,7 +197,7 @@ def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> Aud
     """For a stream that begins before its end is known: MP3 or Opus."""
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_LIVE_OPTIONS[form.type])
     stream = _add_audio(container, form, sample_rate_hz)
-    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+    return AudioEncoder(container, stream, form, sample_rate_hz)
 
 
 def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
@@ -213,7 +209,7 @@ def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> A
     stream = _add_audio(container, form, sample_rate_hz)
     if form.type is AudioFormat.FLAC:
         stream.codec_context.options = _PROMPT_FLAC
-    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+    return AudioEncoder(container, stream, form, sample_rate_hz)
 
 
 class _Reader:
