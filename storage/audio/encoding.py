@@ -176,8 +176,8 @@ def encoded_stretch(
     """A stretch of a long stream, to be joined with the others. MP3 has no bit reservoir: a frame's bits would lie in
     those of another encoder.
 
-    pcm: also some of what is before and behind it. position: of its first sample in the stream. begin, end: the
-    stretch, in samples of the stream; None for the end of the stream.
+    pcm: with samples before and after the stretch. position: of the first in the stream. begin, end: the stretch, in
+    samples of the stream; None for the end of the stream.
     """
     container = av.open(Outbox(), "w", format=_CONTAINERS[form.type])
     stream = _add_audio(container, form, sample_rate_hz)

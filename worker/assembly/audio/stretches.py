@@ -1,8 +1,7 @@
 """One long stream encoded by several threads: each encodes a stretch, and the packets of all make one stream.
 
-A stretch ends at a quiet place, on the grid of its format's frames. Its encoder begins before the stretch and ends
-behind it, so frames overlap at a joint as in one encoding. The stretches follow from the samples: every machine makes
-equal bytes.
+A stretch ends at a quiet place, on the grid of its format's frames. Its encoder starts earlier and stops later, so the
+frames at a joint fit together. The samples decide where stretches end: every machine makes equal bytes.
 """
 
 from __future__ import annotations
