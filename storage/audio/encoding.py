@@ -188,6 +188,7 @@ def encoded_stretch(
     packets = [each for at in range(0, len(pcm), second) for each in encoder.packets(pcm[at : at + second])]
     if end is None:
         packets += encoder.last_packets()
+    container.close()
     timed = [(each.pts or 0, each) for each in packets]
     delay = position - timed[0][0]
     return [each for pts, each in timed if begin <= pts + delay and (end is None or pts + delay < end)]

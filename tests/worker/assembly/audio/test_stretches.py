@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import av
+import av.container
 import numpy as np
 import pytest
 import soxr
@@ -202,3 +204,18 @@ def test_few_stretches_are_in_memory_and_an_error_ends_the_threads(monkeypatch: 
     with pytest.raises(ValueError, match="no more"):
         list(pieces)
     assert not [each.name for each in threading.enumerate() if each.name.startswith("encoder")]
+
+
+def test_an_encoder_is_gone_with_its_stretch() -> None:
+    """Without the garbage collector: a book of ten hours has 700 stretches."""
+    form, pcm = OutputFormat(type=AudioFormat.AAC, bitrate_kbps=96), speech(24_000)[: 2 * 24_000]
+    gc.collect()
+    gc.disable()
+    try:
+        lengths = [len(encoded_stretch(form, 24_000, pcm, 0, 0, None)) for _ in range(3)]
+        left = [each for each in gc.get_objects() if isinstance(each, av.container.OutputContainer)]
+    finally:
+        gc.enable()
+
+    assert min(lengths) > 0
+    assert left == []
