@@ -93,7 +93,7 @@ class HookProcess:
             allow_files(CONNECTIONS_BESIDE + SLOTS)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
-            self._reporting.begin(self._load)
+            self._reporting.begin(lambda: ProcessLoad(leases=self._deliverer.num_under_way, slots=SLOTS))
         except (SettingsError, StorageError) as error:
             self.stop()
             raise refusal("the hooks worker cannot start", error) from error
@@ -139,9 +139,6 @@ class HookProcess:
             self._consumption.pause(HOOKS_QUEUE)
         else:
             self._consumption.resume(HOOKS_QUEUE)
-
-    def _load(self) -> ProcessLoad:
-        return ProcessLoad(leases=self._deliverer.num_under_way, slots=SLOTS)
 
     def _measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_draining", self._reporting.draining.is_set())
