@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.inner_pytest import ended, started, written
+from tests.inner_pytest import PATIENCE_S, ended, started, written
 from tests.tools import run_tests
 from tests.waiting import until
 
@@ -124,7 +124,7 @@ def test_a_run_that_cannot_begin_is_red(tmp_path: Path) -> None:
 
 def test_a_run_that_is_stopped_says_what_it_was_doing(tmp_path: Path) -> None:
     run = started(written(tmp_path, HANGING), RUN_TESTS, "1")
-    until((tmp_path / "hangs").exists)
+    until((tmp_path / "hangs").exists, within_s=PATIENCE_S)
 
     run.terminate()
     status, said = ended(run)
