@@ -90,7 +90,7 @@ def _queues_of_idle(overview: Overview, workers: tuple[ListedWorker, ...]) -> li
     """
     known = {queue.name for queue in overview.queues}
     named = {each.report.queue: each.report.slots or 0 for each in workers if each.report.queue}
-    idle = ClassOverview(0, 0, 0, None)
+    idle = ClassOverview(0, 0, 0)
     return [
         QueueOverview(name, 0, 0 if name == HOOKS_QUEUE else slots, 0.0, 0.0, dict.fromkeys(JobClass, idle))
         for name, slots in sorted(named.items())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import redis
+from pydantic import TypeAdapter
 
 from storage.database.keys import RedisKeys
 from storage.errors import StorageError
@@ -28,6 +29,9 @@ class DeadLetter:
     code: str
     detail: str
     attempts: int
+
+
+_LETTER = TypeAdapter(DeadLetter)
 
 
 class DeadLetters:
@@ -61,13 +65,4 @@ class DeadLetters:
 
 
 def _dead_letter(name: str, fields: dict[str, str]) -> DeadLetter:
-    return DeadLetter(
-        id=name,
-        at_ms=int(fields["at_ms"]),
-        job=JobId(fields["job"]),
-        tenant=TenantId(fields["tenant"]),
-        item=fields["item"],
-        code=fields["code"],
-        detail=fields["detail"],
-        attempts=int(fields["attempts"]),
-    )
+    return _LETTER.validate_python({"id": name, **fields})

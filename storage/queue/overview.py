@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import redis
-from pydantic import BaseModel, ConfigDict
+from pydantic import TypeAdapter
 
 from rhapsode.contract.jobs.states import JobClass
 from storage.database.functions import Clock, Functions
@@ -24,7 +24,7 @@ class ClassOverview:
     backlog_ms: int
     jobs: int
     tenants: int
-    oldest_wait_ms: int | None
+    oldest_wait_ms: int | None = None
     wait_p50_ms: int | None = None
     wait_p95_ms: int | None = None
 
@@ -78,47 +78,10 @@ class Overview:
     scheduled_jobs: int
     dead_letters: int
     audited: AuditRecord | None
-    claims_held: str | None
+    claims_held: str | None = None
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Class(_Row):
-    backlog_ms: int
-    tenants: int
-    jobs: int
-    since: int | None = None
-    since_p50: int | None = None
-    since_p95: int | None = None
-
-
-class _Queue(_Row):
-    ready: int
-    slots: int
-    pace: float
-    batch_pace: float
-    interactive: _Class
-    bulk: _Class
-
-
-class _Tenant(_Row):
-    jobs: int
-    audio_ms: int
-
-
-class _Reply(_Row):
-    now_ms: int
-    queues: dict[str, _Queue]
-    tenants: dict[str, _Tenant]
-    leases: int
-    retries: int
-    unfinished_jobs: int
-    scheduled: int
-    dead: int
-    audited: str
-    claims_held: str
+_OVERVIEW = TypeAdapter(Overview)
 
 
 class QueueOverviews:
@@ -129,35 +92,6 @@ class QueueOverviews:
 
     def read(self) -> Overview:
         """Raises `StoreUnavailable`."""
-        reply = _Reply.model_validate(self._functions.call("overview").table("overview"))
-        queues = (_queue(name, row, reply.now_ms) for name, row in sorted(reply.queues.items()))
-        return Overview(
-            queues=tuple(queues),
-            tenants={name: TenantOverview(row.jobs, row.audio_ms) for name, row in reply.tenants.items()},
-            leases=reply.leases,
-            retries_waiting=reply.retries,
-            unfinished_jobs=reply.unfinished_jobs,
-            scheduled_jobs=reply.scheduled,
-            dead_letters=reply.dead,
-            audited=decode_audit(reply.audited) if reply.audited else None,
-            claims_held=reply.claims_held or None,
-        )
-
-
-def _queue(name: str, row: _Queue, now_ms: int) -> QueueOverview:
-    classes = {JobClass.INTERACTIVE: row.interactive, JobClass.BULK: row.bulk}
-    return QueueOverview(
-        name=name,
-        ready_items=row.ready,
-        slots=row.slots,
-        pace=row.pace,
-        batch_pace=row.batch_pace,
-        classes={rank: _class(each, now_ms) for rank, each in classes.items()},
-    )
-
-
-def _class(row: _Class, now_ms: int) -> ClassOverview:
-    waits_ms = (
-        None if since is None else max(0, now_ms - since) for since in (row.since, row.since_p50, row.since_p95)
-    )
-    return ClassOverview(row.backlog_ms, row.jobs, row.tenants, *waits_ms)
+        seen = self._functions.call("overview").table("overview")
+        audited = seen.get("audited")
+        return _OVERVIEW.validate_python({**seen, "audited": decode_audit(str(audited)) if audited else None})

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from rhapsode.contract.voices.modes import CacheMode
-from storage.ids import ContentKey, JobId, TenantId, VoiceId
+from storage.ids import ContentKey, TenantId, VoiceId
 from storage.jobs.record import JobError
 from storage.narration.voice_reference import VoiceSource
 from storage.objects import keys
 from storage.voices.records import (
     CacheArtifact,
-    CacheState,
     CacheTarget,
     Consent,
     VoiceCacheRecord,
@@ -28,6 +28,8 @@ _SOURCE = TypeAdapter(VoiceSource)
 _CONSENT = TypeAdapter(Consent)
 _METADATA = TypeAdapter(dict[str, str])
 _ERROR = TypeAdapter(JobError)
+_VOICE = TypeAdapter(VoiceRecord)
+_CACHE = TypeAdapter(VoiceCacheRecord)
 
 
 def created_fields(voice: VoiceCreation) -> dict[str, str]:
@@ -60,20 +62,12 @@ def changed_fields(changes: VoiceUpdate) -> dict[str, str]:
 
 
 def decode_voice(fields: Mapping[str, str]) -> VoiceRecord:
-    return VoiceRecord(
-        id=VoiceId(fields["id"]),
-        tenant=TenantId(fields["tenant"]),
-        name=fields["name"],
-        revision=int(fields["revision"]),
-        source=_SOURCE.validate_json(fields["source"]),
-        ref_text=fields["ref_text"],
-        language=fields["language"],
-        description=fields["description"],
-        consent=_decode_consent(fields["consent"]) if "consent" in fields else None,
-        created_at_ms=int(fields["created_at_ms"]),
-        updated_at_ms=int(fields["updated_at_ms"]),
-        metadata=_METADATA.validate_json(fields["metadata"]),
-    )
+    told = {
+        "source": from_json(fields["source"]),
+        "consent": _decode_consent(fields["consent"]) if "consent" in fields else None,
+        "metadata": from_json(fields["metadata"]),
+    }
+    return _VOICE.validate_python({**fields, **told})
 
 
 def _decode_consent(document: str) -> Consent:
@@ -83,19 +77,14 @@ def _decode_consent(document: str) -> Consent:
 
 
 def decode_cache(name: str, content: str, fields: Mapping[str, str]) -> VoiceCacheRecord:
-    return VoiceCacheRecord(
-        target=decode_target(name),
-        content=ContentKey(content),
-        model_revision=fields["model_revision"],
-        state=CacheState(fields["state"]),
-        artifact=decode_artifact_fields(TenantId(fields["tenant"]), ContentKey(content), fields),
-        error=decode_error(fields["error"]) if "error" in fields else None,
-        job=JobId(fields["job"]) if fields.get("job") else None,
-        attempts=int(fields["attempts"]),
-        requested_at_ms=int(fields["requested_at_ms"]),
-        finished_at_ms=_optional_integer(fields, "finished_at_ms"),
-        build_ms=_optional_integer(fields, "build_ms"),
-    )
+    told = {
+        "target": decode_target(name),
+        "content": content,
+        "artifact": decode_artifact_fields(TenantId(fields["tenant"]), ContentKey(content), fields),
+        "error": from_json(fields["error"]) if "error" in fields else None,
+        "job": fields.get("job") or None,
+    }
+    return _CACHE.validate_python({**fields, **told})
 
 
 def decode_artifact_fields(
@@ -120,7 +109,3 @@ def target_name(target: CacheTarget) -> str:
 def decode_target(name: str) -> CacheTarget:
     voice, mode, model = name.split("|", 2)
     return CacheTarget(VoiceId(voice), model, CacheMode(mode))
-
-
-def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:
-    return int(fields[name]) if name in fields else None

@@ -119,8 +119,8 @@ class VoiceCacheRecord:
     job: JobId | None
     attempts: int
     requested_at_ms: int
-    finished_at_ms: int | None
-    build_ms: int | None
+    finished_at_ms: int | None = None
+    build_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

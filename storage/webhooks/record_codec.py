@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 
-from rhapsode.contract.webhooks import DeliveryState, DisabledReason, EndpointState
-from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
 from storage.webhooks.records import (
     DeliveryAttempt,
     DeliveryRecord,
@@ -20,6 +19,8 @@ from storage.webhooks.records import (
 _METADATA = TypeAdapter(dict[str, str])
 _SECRETS = TypeAdapter(tuple[SealedSecret, ...])
 _ATTEMPT = TypeAdapter(DeliveryAttempt)
+_ENDPOINT = TypeAdapter(EndpointRecord)
+_DELIVERY = TypeAdapter(DeliveryRecord)
 
 
 def created_fields(endpoint: NewEndpoint) -> dict[str, str]:
@@ -62,45 +63,21 @@ def live_secrets(secrets: Sequence[SealedSecret], now_ms: int) -> tuple[SealedSe
 
 def decode_endpoint(fields: Mapping[str, str], health: Sequence[str | None], waiting: int) -> EndpointRecord:
     """health: `failing_since_ms` of the endpoint's target. waiting: deliveries that wait for it."""
-    return EndpointRecord(
-        id=EndpointId(fields["id"]),
-        tenant=TenantId(fields["tenant"]),
-        url=fields["url"],
-        events=tuple(fields["events"].split(",")),
-        state=EndpointState(fields["state"]),
-        disabled_reason=DisabledReason(fields["disabled_reason"]) if fields.get("disabled_reason") else None,
-        secrets=_SECRETS.validate_json(fields["secrets"]),
-        api_url=fields["api_url"],
-        description=fields["description"],
-        metadata=_METADATA.validate_json(fields["metadata"]),
-        created_at_ms=int(fields["created_at_ms"]),
-        updated_at_ms=int(fields["updated_at_ms"]),
-        failing_since_ms=int(health[0]) if health[0] else None,
-        waiting=waiting,
-    )
+    told = {
+        "events": fields["events"].split(","),
+        "disabled_reason": fields.get("disabled_reason") or None,
+        "secrets": from_json(fields["secrets"]),
+        "metadata": from_json(fields["metadata"]),
+        "failing_since_ms": health[0] or None,
+        "waiting": waiting,
+    }
+    return _ENDPOINT.validate_python({**fields, **told})
 
 
 def decode_delivery(fields: Mapping[str, str]) -> DeliveryRecord:
-    return DeliveryRecord(
-        id=DeliveryId(fields["id"]),
-        tenant=TenantId(fields["tenant"]),
-        target=Target(fields["target"]),
-        endpoint=EndpointId(fields["endpoint"]) if fields["endpoint"] else None,
-        url=fields["url"],
-        api_url=fields["api_url"],
-        type=fields["type"],
-        job=JobId(fields["job"]) if fields["job"] else None,
-        state=DeliveryState(fields["state"]),
-        created_at_ms=int(fields["created_at_ms"]),
-        next_attempt_at_ms=_optional_integer(fields, "next_at_ms"),
-        ended_at_ms=_optional_integer(fields, "ended_at_ms"),
-        tries=int(fields["tries"]),
-        attempts=int(fields["attempts"]),
-        reason=fields.get("reason", ""),
-        facts=fields.get("facts"),
-        body=fields.get("body"),
-        trace=fields.get("trace", ""),
-    )
+    unset = {"next_attempt_at_ms": fields.get("next_at_ms") or None, "ended_at_ms": fields.get("ended_at_ms") or None}
+    of = {"endpoint": fields["endpoint"] or None, "job": fields["job"] or None}
+    return _DELIVERY.validate_python({**fields, **unset, **of})
 
 
 def encode_attempt(attempt: DeliveryAttempt) -> str:
@@ -109,7 +86,3 @@ def encode_attempt(attempt: DeliveryAttempt) -> str:
 
 def decode_attempt(text: str) -> DeliveryAttempt:
     return _ATTEMPT.validate_json(text)
-
-
-def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:
-    return int(fields[name]) if fields.get(name) else None

@@ -106,9 +106,9 @@ class DeliveryRecord:
     ended_at_ms: int | None
     tries: int
     attempts: int
-    reason: str
-    facts: str | None
-    body: str | None
+    reason: str = ""
+    facts: str | None = None
+    body: str | None = None
     trace: str = ""
 
 
