@@ -7,7 +7,7 @@ as a whole or it stays. Every repetition in a pattern has a bound.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from reading.numbers.english_words import cardinal, digits
@@ -70,8 +70,17 @@ class EnglishRule:
     speak: Speak
 
 
-def rule(starts: str, pattern: str, speak: Speak, flags: re.RegexFlag = re.NOFLAG) -> EnglishRule:
-    return EnglishRule(starts, re.compile(pattern, flags), speak)
+def rule(
+    starts: str, pattern: str, said: Speak | Mapping[str, str] | str, flags: re.RegexFlag = re.NOFLAG
+) -> EnglishRule:
+    """said: a function, a table of words by the first group or the whole, or words as `re.Match.expand` takes them."""
+
+    def speak(match: re.Match[str]) -> str | None:
+        if isinstance(said, str):
+            return match.expand(said)
+        return said[match[min(1, match.re.groups)]] if isinstance(said, Mapping) else said(match)
+
+    return EnglishRule(starts, re.compile(pattern, flags), said if callable(said) else speak)
 
 
 def before(match: re.Match[str]) -> str:

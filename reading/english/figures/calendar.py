@@ -81,16 +81,8 @@ def _first_of_two(match: re.Match[str]) -> str | None:
     return f"the {ordinal(int(match['day']))}"
 
 
-def _short_month(match: re.Match[str]) -> str | None:
-    return SHORT_MONTHS[match["name"]]
-
-
 def _days(match: re.Match[str]) -> str | None:
     return f"{SHORT_DAYS[match['first']]} to {SHORT_DAYS[match['last']]}"
-
-
-def _short_day(match: re.Match[str]) -> str | None:
-    return SHORT_DAYS[match["name"]]
 
 
 _DIGITS = "0123456789"
@@ -107,8 +99,8 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"(?P<year>1\d{{3}}|20\d\d){END}", _year_behind_month),
     rule(_DIGITS, rf"(?P<day>{_DAY})(?:(?P<until>{DASH})(?P<last>{_DAY}))?(?=\s{{1,3}}{MONTH})", _before_month),
     rule(_DIGITS, rf"(?P<day>{_DAY})(?=\s(?:to|and|or|until)\s{_DAY}{_NAMED})", _first_of_two),
-    rule(_SHORT_FIRST, rf"(?P<name>{one_of(SHORT_MONTHS)})\.?(?=\s\d{{1,4}}(?!\d))", _short_month),
-    rule(_SHORT_FIRST, rf"(?<=\d\s)(?P<name>{one_of(SHORT_MONTHS)})\.(?=[,\s])", _short_month),
+    rule(_SHORT_FIRST, rf"(?P<name>{one_of(SHORT_MONTHS)})\.?(?=\s\d{{1,4}}(?!\d))", SHORT_MONTHS),
+    rule(_SHORT_FIRST, rf"(?<=\d\s)(?P<name>{one_of(SHORT_MONTHS)})\.(?=[,\s])", SHORT_MONTHS),
     rule(_SHORT_FIRST, rf"(?P<first>{_SHORT_DAY})\.?{DASH}(?P<last>{_SHORT_DAY})\.?{END}", _days),
-    rule(_SHORT_FIRST, rf"(?P<name>{one_of(SHORT_DAYS)})\.?(?=,\s(?:\d|{MONTH}))", _short_day),
+    rule(_SHORT_FIRST, rf"(?P<name>{one_of(SHORT_DAYS)})\.?(?=,\s(?:\d|{MONTH}))", SHORT_DAYS),
 )

@@ -51,10 +51,6 @@ def _zip(match: re.Match[str]) -> str | None:
     return _groups(match.group()) if _STATE.search(before(match)) and not _COUNTED.match(after(match)) else None
 
 
-def _state(match: re.Match[str]) -> str | None:
-    return _STATES[match.group()]
-
-
 def _place(match: re.Match[str]) -> str | None:
     front = before(match)[-_NEAR:]
     if not _PLACE.search(front) or _COUNTED.match(after(match)) or (front.endswith("o. ") and not match["letter"]):
@@ -90,7 +86,7 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"\d{{1,5}}-\d{{1,7}}-\d{{1,7}}-(?:\d{{1,6}}-)?[\dX]{END}|\d{{9,13}}X?{END}", _isbn),
     rule(_DIGITS, rf"\d{{3,12}}(?:[\s-]\d{{2,6}}){{0,3}}{END}", _code),
     rule(_DIGITS, rf"\d{{5}}(?:-\d{{4}})?{END}", _zip),
-    rule("ACDFGHIKLMNOPRSTUVW", rf"(?:{one_of(_STATES)})(?=\s\d{{5}}(?:-\d{{4}})?{END})", _state),
+    rule("ACDFGHIKLMNOPRSTUVW", rf"(?:{one_of(_STATES)})(?=\s\d{{5}}(?:-\d{{4}})?{END})", _STATES),
     rule(
         f"{_DIGITS}ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         rf"(?P<front>[A-Z]{{1,2}})?(?P<number>\d{{1,5}})(?P<letter>[A-Z])?{ENDS_OR_OWNS}",

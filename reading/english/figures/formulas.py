@@ -87,10 +87,6 @@ def _letter(written: str) -> str:
     return unicodedata.name(written).rpartition(" ")[2].lower().replace("lamda", "lambda")
 
 
-def _acidity(match: re.Match[str]) -> str | None:
-    return "P H"
-
-
 def _numbered(match: re.Match[str]) -> str | None:
     """U-235, B-52, F-16."""
     return f"{match['letter']} {paired(int(match['number']))}"
@@ -124,7 +120,7 @@ RULES: tuple[EnglishRule, ...] = (
     rule(_STARTS, rf"(?P<all>{_TERM}(?:\s{_OPERATOR}\s{_TERM}){{1,8}})(?!\s?[=+×÷<>≤≥≠≈*/^(]){END}", _equation),
     rule("√±", rf"{_TERM}{END}", _lone),
     rule(_GREEK_LETTERS, rf"[{_GREEK_LETTERS}](?:(?=-[a-z])|{ENDS_OR_OWNS})", _greek),
-    rule("p", rf"pH{END}", _acidity),
+    rule("p", rf"pH{END}", "P H"),
     rule("ABCDEFGHIJKLMNOPQRSTUVWXYZ", rf"(?P<letter>[A-Z])-(?P<number>[1-9]\d{{0,2}}){END}", _numbered),
     rule("0123456789", rf"{NUMBER}(?:[²³]|\^\d{{1,2}}){END}", _lone),
     rule(

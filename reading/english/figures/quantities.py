@@ -117,16 +117,12 @@ def _ordinal(written: str, end: str) -> str | None:
     return ordinal(number) if end == right or (end == "d" and right in ("nd", "rd")) else None
 
 
-def _special(match: re.Match[str]) -> str | None:
-    return _SPECIAL[match.group()]
-
-
 _DIGITS = "0123456789"
 _WHOLE = r"\d{1,3}(?:,\d{3}){0,3}"
 _END_OF_ORDINAL = r"(?:st|nd|rd|th|d)"
 _SMALL = r"\d{1,2}"
 RULES: tuple[EnglishRule, ...] = (
-    rule(_DIGITS, rf"(?:24/7|9/11|50/50){END}", _special),
+    rule(_DIGITS, rf"(?:24/7|9/11|50/50){END}", _SPECIAL),
     rule(
         _DIGITS,
         rf"(?P<first>{_WHOLE})(?P<end>{_END_OF_ORDINAL})(?:{DASH}(?P<last>{_WHOLE})(?P<last_end>{_END_OF_ORDINAL}))?"

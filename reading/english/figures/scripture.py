@@ -34,18 +34,15 @@ def _verse(match: re.Match[str]) -> str | None:
     return f"{said} to {cardinal(int(match['last']))}" if match["last"] else said
 
 
-def _book(match: re.Match[str]) -> str | None:
-    return _SHORT_BOOKS[match["book"]]
-
-
-def _first_book(match: re.Match[str]) -> str | None:
-    return ("First", "Second", "Third")[int(match["number"]) - 1]
-
-
+_FIRST_BOOKS = {"1": "First", "2": "Second", "3": "Third"}
 _DIGITS = "0123456789"
 _VERSE = rf"(?P<chapter>\d{{1,3}}):(?P<verse>\d{{1,3}})(?:{DASH}(?P<last>\d{{1,3}}))?"
 RULES: tuple[EnglishRule, ...] = (
     rule(_DIGITS, rf"{_VERSE}{END}", _verse),
-    rule("".join({name[0] for name in _SHORT_BOOKS}), rf"(?P<book>{one_of(_SHORT_BOOKS)})\.?(?=\s\d{{1,3}}:\d)", _book),
-    rule("123", rf"(?P<number>[123])(?=\s(?:{one_of(_BOOKS)})\.?\s\d{{1,3}}:\d)", _first_book),
+    rule(
+        "".join({name[0] for name in _SHORT_BOOKS}),
+        rf"(?P<book>{one_of(_SHORT_BOOKS)})\.?(?=\s\d{{1,3}}:\d)",
+        _SHORT_BOOKS,
+    ),
+    rule("123", rf"(?P<number>[123])(?=\s(?:{one_of(_BOOKS)})\.?\s\d{{1,3}}:\d)", _FIRST_BOOKS),
 )

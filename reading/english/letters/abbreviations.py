@@ -44,24 +44,8 @@ def _behind_name(match: re.Match[str]) -> str | None:
     return BEHIND_NAMES[match["short"]]
 
 
-def _counted(match: re.Match[str]) -> str | None:
-    return COUNTED[match["short"]]
-
-
 def _established(match: re.Match[str]) -> str | None:
     return "established" if match["year"] else "estimated"
-
-
-def _circa(match: re.Match[str]) -> str | None:
-    return "circa"
-
-
-def _phrase(match: re.Match[str]) -> str | None:
-    return ENDING.get(match["short"]) or PHRASES[match["short"]]
-
-
-def _before_of(match: re.Match[str]) -> str | None:
-    return BEFORE_OF[match["short"]]
 
 
 def _firsts(words: Iterable[str]) -> str:
@@ -80,15 +64,15 @@ RULES: tuple[EnglishRule, ...] = (
     rule(
         _firsts(COUNTED),
         rf"(?P<short>{one_of(COUNTED)})\.(?=\s{{0,3}}(?:\d{{1,9}}[A-Z]?(?![\dA-Za-z])|[IVXL]{{2,8}}\b|(?<=p\.)\s?[ivxl]{{1,8}}\b|(?<=p\.\s)[ivxl]{{1,8}}\b))",
-        _counted,
+        COUNTED,
     ),
-    rule(_firsts(DIVISIONS), rf"(?P<short>{one_of(DIVISIONS)})\.(?=\s{{0,3}}[IVXLC]\b)", _counted),
+    rule(_firsts(DIVISIONS), rf"(?P<short>{one_of(DIVISIONS)})\.(?=\s{{0,3}}[IVXLC]\b)", COUNTED),
     rule("e", r"est\.(?=\s(?:(?P<year>(?:1\d{3}|20\d\d)\b)|\d))", _established),
-    rule("c", r"(?P<short>c)\.(?=\s?\d{3,4}(?!\d))", _circa),
-    rule("e", r"(?P<short>ext)(?=\s\d)", _counted),
-    rule(_firsts(ENDING), rf"(?P<short>{one_of(ENDING)})(?=\.){_GOES_ON}{END}", _phrase),
-    rule(_firsts(PHRASES), rf"(?P<short>{one_of(PHRASES)})\.(?=[\s,:;]|\Z)", _phrase),
-    rule("v", r"(?P<short>vs)(?=\s)", _phrase),
-    rule("Dd" + _firsts(BEFORE_OF), rf"(?P<short>{one_of(BEFORE_OF)})\.(?=\sof\b)", _before_of),
+    rule("c", r"(?P<short>c)\.(?=\s?\d{3,4}(?!\d))", "circa"),
+    rule("e", r"(?P<short>ext)(?=\s\d)", COUNTED),
+    rule(_firsts(ENDING), rf"(?P<short>{one_of(ENDING)})(?=\.){_GOES_ON}{END}", ENDING),
+    rule(_firsts(PHRASES), rf"(?P<short>{one_of(PHRASES)})\.(?=[\s,:;]|\Z)", PHRASES),
+    rule("v", r"(?P<short>vs)(?=\s)", PHRASES),
+    rule("Dd" + _firsts(BEFORE_OF), rf"(?P<short>{one_of(BEFORE_OF)})\.(?=\sof\b)", BEFORE_OF),
     rule(_firsts(BEHIND_NAMES), rf"(?P<short>{one_of(BEHIND_NAMES)})(?=\.){_GOES_ON}(?!\w)", _behind_name),
 )

@@ -96,19 +96,16 @@ def _dotted(match: re.Match[str]) -> str | None:
     return " ".join(letter.upper() for letter in letters)
 
 
-def _degree(match: re.Match[str]) -> str | None:
-    return {"PhD": "P h D", "Ph.D": "P h D", "BSc": "B S c", "MSc": "M S c"}[match["short"]]
-
-
 def _half_of_day(match: re.Match[str]) -> str | None:
     return f"{match['half'].upper()} M"
 
 
+_DEGREES = {"PhD": "P h D", "Ph.D": "P h D", "BSc": "B S c", "MSc": "M S c"}
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _GOES_ON = r"(?:\.(?=\s{1,3}[a-z0-9(&§]|[,;:!?)’'”\"—–]))?"
 _GOES_ON_BEHIND_LETTERS = rf"(?:\.(?=\s{{1,3}}(?:[a-z0-9(&§]|(?!(?:{one_of(OPENERS)})\b)[A-Z])|[,;:!?)’'”\"—–]))?"
 RULES: tuple[EnglishRule, ...] = (
-    rule("PBM", rf"(?P<short>PhD|Ph\.D|BSc|MSc)(?:(?<=h\.D){_GOES_ON}|(?<!h\.D)){END}", _degree),
+    rule("PBM", rf"(?P<short>PhD|Ph\.D|BSc|MSc)(?:(?<=h\.D){_GOES_ON}|(?<!h\.D)){END}", _DEGREES),
     rule("ap", rf"(?P<half>[ap])\.m(?=\.){_GOES_ON}{END}", _half_of_day),
     rule(_UPPER, rf"(?:[A-Z]\.){{1,5}}[A-Z](?=\.){_GOES_ON_BEHIND_LETTERS}{END}", _dotted),
     rule(_UPPER, rf"(?P<word>[A-Z][A-Z]{{0,30}})(?P<plural>s)?(?=['’]s\b|['’]S\b|{END[3:]}", _capitals),

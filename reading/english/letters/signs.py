@@ -25,14 +25,6 @@ def _letters(match: re.Match[str]) -> str | None:
     return f"{' '.join(match['left'])} and {' '.join(match['right'])}"
 
 
-def _and_so_on(match: re.Match[str]) -> str | None:
-    return "et cetera"
-
-
-def _at(match: re.Match[str]) -> str | None:
-    return "at"
-
-
 def _numbered(match: re.Match[str]) -> str | None:
     is_law = "§" in match["sign"] or match["parts"]
     words = f"{_NAMES[match['sign']]} {_said(match['number'], match['parts']) if is_law else quantity(match['number'])}"
@@ -60,10 +52,6 @@ def _accidental(match: re.Match[str]) -> str | None:
     return f"{match['note']} {_ACCIDENTALS[match['sign']]}{chord}"
 
 
-def _plus_plus(match: re.Match[str]) -> str | None:
-    return "C plus plus"
-
-
 def _square(match: re.Match[str]) -> str | None:
     """Of a chessboard, and the move to it."""
     if _OPERATOR_BESIDE.search(f"{before(match)[-2:]}|{after(match)[:2]}"):
@@ -74,37 +62,29 @@ def _square(match: re.Match[str]) -> str | None:
     return f"{words}{_CHECKS[match['check']]}"
 
 
-def _hashtag(match: re.Match[str]) -> str | None:
-    return f"hashtag {match['word']}"
-
-
 def _copyright(match: re.Match[str]) -> str | None:
     return f"copyright {year(int(match['year']))}" if match["year"] else "copyright"
 
 
-def _without_mark(match: re.Match[str]) -> str | None:
-    return match["name"]
-
-
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 RULES: tuple[EnglishRule, ...] = (
-    rule("&", r"&c\.?(?=[\s,;:)]|\Z)", _and_so_on),
+    rule("&", r"&c\.?(?=[\s,;:)]|\Z)", "et cetera"),
     rule("&", r"&(?=\s)", _and),
     rule(_UPPER, rf"(?P<left>[A-Z]{{1,3}})&(?P<right>[A-Z]{{1,3}})(?:(?=['’]s\b)|{END})", _letters),
-    rule("@", r"@(?=\s(?:[a-z\d$£€]))", _at),
+    rule("@", r"@(?=\s(?:[a-z\d$£€]))", "at"),
     rule(
         "§¶#№", rf"(?P<sign>§§|¶¶|[§¶#№])\s?(?P<number>{NUMBER})(?:{_PARTS}|{DASH}(?P<last>{NUMBER}))?{END}", _numbered
     ),
     rule("0123456789", rf"(?P<number>\d{{1,4}}){_PARTS}{END}", _subdivided),
     rule("ABCDEFG", rf"(?P<note>[A-G])(?P<sign>♭♭|[♭♯♮#])(?P<chord>m7|m|7)?(?:(?=-[a-z])|{ENDS_OR_OWNS})", _accidental),
-    rule("C", rf"C\+\+{ENDS_OR_OWNS}", _plus_plus),
+    rule("C", rf"C\+\+{ENDS_OR_OWNS}", "C plus plus"),
     rule(
         "KQRBNabcdefgh",
         rf"(?:(?P<piece>[KQRBN])(?P<start>[a-h1-8](?=x?[a-h]))?|(?P<pawn>[a-h])(?=x))?(?P<takes>x)?"
         rf"(?P<square>[a-h][1-8])(?P<check>[+#])?{END}",
         _square,
     ),
-    rule("#", rf"#(?P<word>[A-Za-z]{{2,30}}){END}", _hashtag),
+    rule("#", rf"#(?P<word>[A-Za-z]{{2,30}}){END}", r"hashtag \g<word>"),
     rule("©", r"©(?:\s?(?P<year>1[5-9]\d\d|20\d\d))?(?=[\s,.]|\Z)", _copyright),
-    rule(f"{_UPPER}{_UPPER.lower()}", rf"(?P<name>[A-Za-z]{{1,40}})[™®]{END}", _without_mark),
+    rule(f"{_UPPER}{_UPPER.lower()}", rf"(?P<name>[A-Za-z]{{1,40}})[™®]{END}", r"\g<name>"),
 )

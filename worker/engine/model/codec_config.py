@@ -73,7 +73,7 @@ class CodecConfig:
 
 def codec_config_from(fields: ConfigFields) -> CodecConfig:
     """Raises CheckpointError naming the field that is missing, mistyped, or asks for what the codec does not do."""
-    _require_text(fields, "model_type", "qwen3_tts_tokenizer_12hz")
+    fields.require(model_type="qwen3_tts_tokenizer_12hz")
     decoder = _decoder_config(fields.section("decoder_config"))
     encoder = _encoder_config(fields.section("encoder_config")) if fields.has("encoder_config") else None
     config = CodecConfig(
@@ -84,12 +84,11 @@ def codec_config_from(fields: ConfigFields) -> CodecConfig:
         decoder=decoder,
         encoder=encoder,
     )
-    _require_integer(fields, "decode_upsample_rate", decoder.samples_per_frame)
+    fields.require(decode_upsample_rate=decoder.samples_per_frame)
     if encoder is not None:
-        _require_integer(fields, "input_sample_rate", config.sample_rate_hz)
-        _require_integer(fields, "encode_downsample_rate", config.samples_per_frame)
-        _require_integer(fields, "encoder_valid_num_quantizers", config.num_quantizers)
-        _require_integer(fields.section("encoder_config"), "codebook_size", config.codebook_size)
+        fields.require(input_sample_rate=config.sample_rate_hz, encode_downsample_rate=config.samples_per_frame)
+        fields.require(encoder_valid_num_quantizers=config.num_quantizers)
+        fields.section("encoder_config").require(codebook_size=config.codebook_size)
         # The last factor of two is the downsampling behind the transformer.
         if 2 * math.prod(encoder.strides) != config.samples_per_frame:
             raise fields.section("encoder_config").wrong("upsampling_ratios", f"do not make {config.samples_per_frame}")
@@ -99,10 +98,8 @@ def codec_config_from(fields: ConfigFields) -> CodecConfig:
 
 
 def _decoder_config(fields: ConfigFields) -> CodecDecoderConfig:
-    _require_text(fields, "hidden_act", "silu")
-    _require_boolean(fields, "attention_bias", expected=False)
-    _require_integer(fields, "num_semantic_quantizers", 1)
-    _require_integer(fields, "num_key_value_heads", fields.integer("num_attention_heads"))
+    fields.require(hidden_act="silu", attention_bias=False, num_semantic_quantizers=1)
+    fields.require(num_key_value_heads=fields.integer("num_attention_heads"))
     return CodecDecoderConfig(
         transformer=_transformer_config(fields, norm_eps=fields.number("rms_norm_eps")),
         codebook_size=fields.integer("codebook_size"),
@@ -116,15 +113,10 @@ def _decoder_config(fields: ConfigFields) -> CodecDecoderConfig:
 
 
 def _encoder_config(fields: ConfigFields) -> CodecEncoderConfig:
-    _require_text(fields, "hidden_act", "gelu")
-    _require_text(fields, "pad_mode", "constant")
-    _require_boolean(fields, "use_causal_conv", expected=True)
-    _require_boolean(fields, "use_conv_shortcut", expected=False)
-    _require_integer(fields, "audio_channels", 1)
-    _require_integer(fields, "num_residual_layers", 1)
-    _require_integer(fields, "num_semantic_quantizers", 1)
-    _require_integer(fields, "num_key_value_heads", fields.integer("num_attention_heads"))
-    _require_integer(fields, "vector_quantization_hidden_dimension", fields.integer("codebook_dim"))
+    fields.require(hidden_act="gelu", pad_mode="constant", use_causal_conv=True, use_conv_shortcut=False)
+    fields.require(audio_channels=1, num_residual_layers=1, num_semantic_quantizers=1)
+    fields.require(num_key_value_heads=fields.integer("num_attention_heads"))
+    fields.require(vector_quantization_hidden_dimension=fields.integer("codebook_dim"))
     return CodecEncoderConfig(
         transformer=_transformer_config(fields, norm_eps=fields.number("norm_eps")),
         codebook_size=fields.integer("codebook_size"),
@@ -150,18 +142,3 @@ def _transformer_config(fields: ConfigFields, norm_eps: float) -> CodecTransform
         rope_theta=fields.number("rope_theta"),
         norm_eps=norm_eps,
     )
-
-
-def _require_text(fields: ConfigFields, name: str, expected: str) -> None:
-    if (value := fields.text(name)) != expected:
-        raise fields.wrong(name, f"is {value!r}; this engine knows {expected!r}")
-
-
-def _require_integer(fields: ConfigFields, name: str, expected: int) -> None:
-    if (value := fields.integer(name)) != expected:
-        raise fields.wrong(name, f"is {value}, should be {expected}")
-
-
-def _require_boolean(fields: ConfigFields, name: str, *, expected: bool) -> None:
-    if (value := fields.boolean(name)) is not expected:
-        raise fields.wrong(name, f"is {value}; this engine knows {expected}")

@@ -23,6 +23,7 @@ that a job may ask for."""
 _LEAST_TEXT_CHARS = 20
 
 _Choice = TypeVar("_Choice", bound=enum.StrEnum)
+_Value = TypeVar("_Value")
 
 # The talker's vocabulary is one codebook and this many control and speaker rows above it.
 _CONTROL_ROWS = 1024
@@ -40,45 +41,35 @@ class ConfigFields:
         self._path = path
 
     def integer(self, name: str) -> int:
-        value = self._field(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self._wrong_type(name, "an integer")
-        return value
+        return self._typed(name, int, "an integer")
 
     def number(self, name: str) -> float:
-        value = self._field(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._wrong_type(name, "a number")
-        return float(value)
+        is_whole = type(self._field(name)) is int
+        return float(self._typed(name, int if is_whole else float, "a number"))
 
     def text(self, name: str) -> str:
-        value = self._field(name)
-        if not isinstance(value, str):
-            raise self._wrong_type(name, "a string")
-        return value
+        return self._typed(name, str, "a string")
 
     def boolean(self, name: str) -> bool:
-        value = self._field(name)
-        if not isinstance(value, bool):
-            raise self._wrong_type(name, "true or false")
-        return value
+        return self._typed(name, bool, "true or false")
 
     def integers(self, name: str) -> tuple[int, ...]:
-        value = self._field(name)
-        if not isinstance(value, list):
-            raise self._wrong_type(name, "a list of integers")
-        items = cast("list[object]", value)
-        numbers = [item for item in items if isinstance(item, int) and not isinstance(item, bool)]
+        items = cast("list[object]", self._typed(name, list, "a list of integers"))
+        numbers = tuple(item for item in items if type(item) is int)
         if len(numbers) != len(items):
             raise self._wrong_type(name, "a list of integers")
-        return tuple(numbers)
+        return numbers
 
     def mapping(self, name: str) -> Mapping[str, object]:
         """A JSON object whose keys are data (speakers, languages), not fields."""
-        value = self._field(name)
-        if not isinstance(value, dict):
-            raise self._wrong_type(name, "an object")
-        return cast("dict[str, object]", value)
+        return cast("dict[str, object]", self._typed(name, dict, "an object"))
+
+    def require(self, **expected: str | int) -> None:
+        """These values and no others."""
+        for name, value in expected.items():
+            found = self._field(name)
+            if type(found) is not type(value) or found != value:
+                raise self.wrong(name, f"is {found!r}, should be {value!r}")
 
     def section(self, name: str) -> ConfigFields:
         return ConfigFields(self.mapping(name), self._source, f"{self._path}{name}.")
@@ -98,6 +89,13 @@ class ConfigFields:
         if name not in self._data:
             raise self.wrong(name, "is missing")
         return self._data[name]
+
+    def _typed(self, name: str, kind: type[_Value], expected: str) -> _Value:
+        value = self._field(name)
+        # A bool is an int as well, and none here.
+        if type(value) is not kind:
+            raise self._wrong_type(name, expected)
+        return value
 
     def _wrong_type(self, name: str, expected: str) -> CheckpointError:
         return self.wrong(name, f"should be {expected}, is {self._data[name]!r}")

@@ -42,10 +42,9 @@ class SpeakerEncoderConfig:
 def speaker_encoder_config_from(fields: ConfigFields) -> SpeakerEncoderConfig:
     """The `speaker_encoder_config` section. Raises CheckpointError naming the field."""
     published = SpeakerEncoderConfig(embedding_dim=fields.integer("enc_dim"))
-    if (rate := fields.integer("sample_rate")) != SAMPLE_RATE_HZ:
-        raise fields.wrong("sample_rate", f"is {rate}, should be {SAMPLE_RATE_HZ}")
-    if fields.has("mel_dim") and (bands := fields.integer("mel_dim")) != NUM_BANDS:
-        raise fields.wrong("mel_dim", f"is {bands}, should be {NUM_BANDS}")
+    fields.require(sample_rate=SAMPLE_RATE_HZ)
+    if fields.has("mel_dim"):
+        fields.require(mel_dim=NUM_BANDS)
     config = SpeakerEncoderConfig(
         embedding_dim=published.embedding_dim,
         channels=_integers_or(fields, "enc_channels", published.channels),
