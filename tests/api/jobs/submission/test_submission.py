@@ -490,4 +490,4 @@ def until_ready(api: ServedApi, queue: WorkQueue) -> None:
 def until_somebody_waits(redis_url: str) -> None:
     """The job is in its queue a moment before the API has heard so: only who follows the job's events has been told."""
     with redis.Redis.from_url(redis_url) as client:
-        until(lambda: any(int(each["sub"]) for each in client.client_list()), "nobody follows the job's events")
+        until(lambda: any(int(each["sub"]) for each in client.client_list()), "no client follows the job's events")
