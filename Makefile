@@ -81,6 +81,10 @@ demo: $(VENV)/.run-installed ## narrate a public-domain text through the whole s
 up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with Ctrl-C
 	$(BIN)/rhapsode up
 
+# Several tests share the cores: a second thread of a product would wait for a core, and burn one while it waits.
+test test-fast vllm-test: export OMP_NUM_THREADS := 1
+test test-fast vllm-test: export OPENBLAS_NUM_THREADS := 1
+
 test: test-tools ## run every test, the fault tests at 40 jobs; what fails runs again alone
 	$(BIN)/python tests/tools/run_tests.py $(TEST_PROCESSES)
 

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.process_tree import is_alive
 from tests.run_guard import MARK
+from tests.waiting import until
 
 PROGRAM = """
 import subprocess, sys, time
@@ -43,7 +43,5 @@ def test_a_killed_run_and_one_within_it_leave_neither_servers_nor_folders(tmp_pa
 
         run.send_signal(signal.SIGKILL)
 
-    deadline = time.monotonic() + 60
-    while any(is_alive(int(pid)) for pid in pids) or Path(folder).exists() or Path(within).exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not any(is_alive(int(pid)) for pid in pids))
+    until(lambda: not Path(folder).exists() and not Path(within).exists())

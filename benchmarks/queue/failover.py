@@ -36,8 +36,9 @@ from storage.queue.celery_queue import TICKET_TASK, TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
-from tests.storage.database.failover_servers import WatchedServers, eventually, watched_servers
+from tests.storage.database.failover_servers import WatchedServers, watched_servers
 from tests.storage.job_store.job_driver import ALICE, WORKER, submission
+from tests.waiting import until
 
 WORK_S = 0.3
 LEASE_S = 30
@@ -166,7 +167,7 @@ def _recovery(servers: WatchedServers, clients: Clients, committed: Path, fate: 
     took_s = chosen, accepted, done = moments[0] - struck_s, moments[1] - struck_s, moments[2] - struck_s
     print(f"{fate} {chosen:>6.1f} {accepted:>6.1f} {done:>6.1f}", flush=True)
     servers.thaw(lost) if fate == "frozen" else servers.start_server(lost, of=servers.primary())
-    eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1, LONGEST_S)
+    until(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1, within_s=LONGEST_S)
     return took_s
 
 
@@ -177,7 +178,7 @@ def _first_commit_s(committed: Path, since_s: float) -> float:
 
 
 def _until(is_so: Callable[[], bool]) -> None:
-    eventually(is_so, LONGEST_S)
+    until(is_so, within_s=LONGEST_S)
 
 
 if __name__ == "__main__":

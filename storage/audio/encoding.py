@@ -7,8 +7,9 @@ append-only. Equal samples give equal bytes: no date, no version. Needs no numpy
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import IO
+from typing import IO, TypeAlias
 
 import av
 from av.audio.stream import AudioStream
@@ -26,6 +27,9 @@ from storage.audio.mp3_level import Gain, lame_scale
 from storage.narration.audio_formats import FORMATS
 
 BYTES_PER_SAMPLE = 2
+
+Packet: TypeAlias = "av.Packet[AudioStream]"
+"""Encoded samples with their place in the stream."""
 
 TARGET_ERRORS: tuple[type[Exception], ...] = (OSError, PyAVCallbackError)
 """What comes of a target that cannot be written: FFmpeg calls it back, and an error on that way changes its class."""
@@ -77,36 +81,50 @@ class AudioEncoder:
     """
 
     def __init__(
-        self, container: OutputContainer, stream: AudioStream, sample_rate_hz: int, gain: Gain | None = None
+        self, container: OutputContainer, stream: AudioStream, form: OutputFormat, rate_hz: int, position: int = 0
     ) -> None:
+        """position: in samples, where the stream begins."""
         self._container = container
         self._stream = stream
-        self._gain = gain
-        self._sample_rate_hz = sample_rate_hz
-        self._position = 0
+        self._gain = _gain(form, rate_hz)
+        self._sample_rate_hz = rate_hz
+        self._position = position
+        self._is_encoded_apart = False
 
     def write(self, pcm: bytes) -> None:
         """pcm: little-endian, whole samples."""
-        if not pcm:
-            return
+        if pcm:
+            self._container.mux(self.packets(pcm))
+
+    def add(self, packets: Iterable[Packet]) -> None:
+        """The next ones from `encoded_stretch`, for a file to which nothing is written."""
+        self._is_encoded_apart = True
+        for packet in packets:
+            packet.stream = self._stream
+            self._container.mux_one(packet)
+
+    def finish(self) -> None:
+        """Writes what the encoder still holds, and the end of the file."""
+        if not self._is_encoded_apart:
+            self._container.mux(self.last_packets())
+        self._container.close()
+
+    def packets(self, pcm: bytes) -> list[Packet]:
+        """What comes of more samples, one or more of them, not yet in the file."""
         frame = av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // BYTES_PER_SAMPLE)
         frame.planes[0].update(pcm)
         frame.sample_rate = self._sample_rate_hz
         frame.pts = self._position
         frame.time_base = Fraction(1, self._sample_rate_hz)
         self._position += frame.samples
-        self._encode(frame)
+        return self._encoded(frame)
 
-    def finish(self) -> None:
-        """Writes what the encoder still holds, and the end of the file."""
-        if self._gain is not None:
-            self._encode(None)
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
+    def last_packets(self) -> list[Packet]:
+        return [*([] if self._gain is None else self._encoded(None)), *self._stream.encode(None)]
 
-    def _encode(self, frame: av.AudioFrame | None) -> None:
-        for each in (frame,) if self._gain is None else self._gain.frames(frame):
-            self._container.mux(self._stream.encode(each))
+    def _encoded(self, frame: av.AudioFrame | None) -> list[Packet]:
+        frames = (frame,) if self._gain is None else self._gain.frames(frame)
+        return [packet for each in frames for packet in self._stream.encode(each)]
 
 
 class Outbox:
@@ -139,7 +157,7 @@ def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Descripti
         stream.metadata["language"] = language
     if description.cover is not None:
         _add_cover(container, description.cover)
-    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+    return AudioEncoder(container, stream, form, sample_rate_hz)
 
 
 def appending_encoder(
@@ -149,14 +167,38 @@ def appending_encoder(
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type])
     if FORMATS[form.type].has_tags:
         _describe(container, form.type, description)
-    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
+    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), form, sample_rate_hz)
+
+
+def encoded_stretch(
+    form: OutputFormat, sample_rate_hz: int, pcm: bytes, position: int, begin: int, end: int | None
+) -> list[Packet]:
+    """A stretch of a long stream, to be joined with the others. MP3 has no bit reservoir: a frame's bits would lie in
+    those of another encoder.
+
+    pcm: with samples before and after the stretch. position: of the first in the stream. begin, end: the stretch, in
+    samples of the stream; None for the end of the stream.
+    """
+    container = av.open(Outbox(), "w", format=_CONTAINERS[form.type])
+    stream = _add_audio(container, form, sample_rate_hz)
+    if form.type is AudioFormat.MP3:
+        stream.codec_context.options = {"reservoir": "0"}
+    encoder = AudioEncoder(container, stream, form, sample_rate_hz, position)
+    second = BYTES_PER_SAMPLE * sample_rate_hz
+    packets = [each for at in range(0, len(pcm), second) for each in encoder.packets(pcm[at : at + second])]
+    if end is None:
+        packets += encoder.last_packets()
+    container.close()
+    timed = [(each.pts or 0, each) for each in packets]
+    delay = position - timed[0][0]
+    return [each for pts, each in timed if begin <= pts + delay and (end is None or pts + delay < end)]
 
 
 def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
     """For a stream that begins before its end is known: MP3 or Opus."""
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_LIVE_OPTIONS[form.type])
     stream = _add_audio(container, form, sample_rate_hz)
-    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+    return AudioEncoder(container, stream, form, sample_rate_hz)
 
 
 def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
@@ -168,7 +210,7 @@ def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> A
     stream = _add_audio(container, form, sample_rate_hz)
     if form.type is AudioFormat.FLAC:
         stream.codec_context.options = _PROMPT_FLAC
-    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+    return AudioEncoder(container, stream, form, sample_rate_hz)
 
 
 class _Reader:

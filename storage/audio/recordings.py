@@ -99,7 +99,10 @@ def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: ForkServ
     ended = _run(decoders, ChildTask((wanted,), file, _MAX_ANSWER_BYTES[wanted], _PATIENCE_S))
     _require_end(ended)
     line, _, rest = ended.answer.partition(b"\n")
-    return _facts(line), rest
+    try:
+        return parse_verdict(line), rest
+    except ValueError as error:
+        raise DecoderBroken("the decoder of recordings gave no verdict") from error
 
 
 def _run(decoders: ForkServer, reading: ChildTask) -> ChildEnd:
@@ -118,13 +121,6 @@ def _require_end(ended: ChildEnd) -> None:
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording cannot be decoded")
     if ended.status > 0:
         raise DecoderBroken(f"the decoder of recordings ended with status {ended.status}: {ended.complaints}")
-
-
-def _facts(line: bytes) -> RecordingFacts:
-    try:
-        return parse_verdict(line)
-    except ValueError as error:
-        raise DecoderBroken("the decoder of recordings gave no verdict") from error
 
 
 def _is_mpeg_layer_3(head: bytes) -> bool:

@@ -88,10 +88,7 @@ def as_artifact(file: ChapterFile, listing: ArtifactRecord) -> ArtifactRecord:
 
 def _spelt(title: str) -> str:
     """Without what some file system forbids or a terminal acts upon, and not longer than fits."""
-    plain = "".join(" " if _is_odd(each) else each for each in unicodedata.normalize("NFC", title))
+    letters = unicodedata.normalize("NFC", title)
+    plain = "".join(" " if each in _NOT_IN_NAMES or unicodedata.category(each)[0] == "C" else each for each in letters)
     words = " ".join(plain.split()).encode()[:_MOST_TITLE_BYTES].decode(errors="ignore")
     return words.rstrip(" .")
-
-
-def _is_odd(character: str) -> bool:
-    return character in _NOT_IN_NAMES or unicodedata.category(character)[0] == "C"

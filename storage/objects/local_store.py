@@ -247,7 +247,9 @@ class LocalArtifactStore:
     def _write(self, draft: Path, key: str, chunks: Iterable[bytes]) -> StoredObject:
         digest = hashlib.sha256()
         size = 0
-        with open(_created(draft, key), "wb", buffering=0) as file:
+        with _os_errors_named(key):
+            descriptor = os.open(draft, _CREATE, 0o600)
+        with open(descriptor, "wb", buffering=0) as file:
             # Errors of the chunks' iterator belong to the caller and keep their type.
             for chunk in chunks:
                 with _os_errors_named(key):
@@ -529,11 +531,6 @@ def _remove_if_empty(folder: Path) -> bool:
             return False
         raise
     return True
-
-
-def _created(draft: Path, key: str) -> int:
-    with _os_errors_named(key):
-        return os.open(draft, _CREATE, 0o600)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

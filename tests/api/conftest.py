@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from api.settings import ApiSettings
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.runtime.config.settings import StorageSettings
+from storage.tenants.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.voices.voices import BASE
 from tests.settings import PATIENT, api_settings_of
@@ -53,3 +54,12 @@ def cloning(api: ServedApi) -> ServedApi:
     """`api` with a model that clones beside the one that does not."""
     api.models.publish(BASE)
     return api
+
+
+@pytest.fixture
+def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
+    """Of an operator and of Ann, each with a key."""
+    keys = {key_digest("key-of-the-operator"): "operator", key_digest("key-of-ann"): "ann"}
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
+        api.models.publish(SMALL)
+        yield api

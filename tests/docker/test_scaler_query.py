@@ -6,8 +6,7 @@ import http.server
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tests.docker.conftest import DOCKER
 from tests.docker.test_chart import FULL, of_kind, rendered
 from tests.process_tree import PATIENCE_S, terminate
 from tests.tools.wanted import HOW_TO_GET_PROMETHEUS, find_prometheus, without
+from tests.waiting import until
 
 QUEUE = 'queue="gpu.qwen3-1.7b",lane="gpu"'
 FIGURES = f"""
@@ -101,13 +101,6 @@ def healths(prometheus: httpx.Client) -> set[str]:
     return {rule["health"] for group in groups for rule in group["rules"]}
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def triggers(name: str) -> list[dict[str, Any]]:
     scaled = {each["metadata"]["name"]: each["spec"] for each in of_kind(rendered(FULL), "ScaledObject")}
     return scaled[name]["triggers"]
@@ -120,11 +113,11 @@ def test_the_scalers_questions_are_answered_in_audio_seconds_for_each_gpu(progra
     with ExitStack() as opened:
         apis = [opened.enter_context(an_api()) for _ in range(2)]
         prometheus = opened.enter_context(a_prometheus(program, tmp_path, apis))
-        wait_until(lambda: value_of(prometheus, "count(rhapsode_fleet_up)") == 2)
+        until(lambda: value_of(prometheus, "count(rhapsode_fleet_up)") == 2)
         answers = [value_of(prometheus, each["metadata"]["query"]) for each in (backlog, oldest, cpu)]
-        wait_until(lambda: value_of(prometheus, "sum(rhapsode:backlog_audio_seconds)") is not None)
+        until(lambda: value_of(prometheus, "sum(rhapsode:backlog_audio_seconds)") is not None)
         of_rules = value_of(prometheus, 'sum(rhapsode:backlog_audio_seconds{queue="gpu.qwen3-1.7b"})')
-        wait_until(lambda: "unknown" not in healths(prometheus))
+        until(lambda: "unknown" not in healths(prometheus))
         rules = healths(prometheus)
 
     # Two APIs tell the same system's figures, which count once.

@@ -33,7 +33,7 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(run_dir: Path) -> Iterator[Stack]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     options = StackOptions(run_dir / "examples", has_local_webhooks=True)

@@ -11,7 +11,8 @@ from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.examples.conftest import EXAMPLES
-from tests.examples.test_webhook_receivers import PATIENCE_S, until
+from tests.examples.test_webhook_receivers import PATIENCE_S
+from tests.waiting import until
 
 NUM_CLIPS = 40
 

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tests.environment import without_settings
 from tests.examples.conftest import EXAMPLES
 from tests.process_tree import terminate
 from tests.tools.wanted import without
+from tests.waiting import until
 
 PATIENCE_S = 120
 
@@ -32,13 +32,6 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
-
-
-def until(said: Callable[[], bool]) -> None:
-    ends_at = time.monotonic() + PATIENCE_S
-    while not said():
-        assert time.monotonic() < ends_at, "it did not come about"
-        time.sleep(0.05)
 
 
 def listens(port: int) -> bool:

@@ -369,9 +369,9 @@ def _num_refused(system: RunningSystem) -> int:
     return sum(int(str(line["messages"])) for line in system.log_events("refused what is no ticket"))
 
 
-def test_row_33_poison_fails_alone(start_system: StartSystem, num_jobs: int, seed: int, report: Report) -> None:
+def test_row_33_poison_fails_alone(system: RunningSystem, num_jobs: int, seed: int, report: Report) -> None:
     """A text that kills the engine whenever it is spoken, amid others that have done nothing wrong."""
-    system, jobs, dice = start_system(), standard_load(num_jobs, seed), random.Random(seed)
+    jobs, dice = standard_load(num_jobs, seed + 33), random.Random(seed)
     poisonous = set(dice.sample(range(num_jobs * 3 // 4), max(1, 3 * num_jobs // 1000)))
     for number in poisonous:
         jobs[number] = replace(jobs[number], text=f"{jobs[number].text} This {POISON_MARKER}.")
@@ -390,13 +390,12 @@ def test_row_33_poison_fails_alone(start_system: StartSystem, num_jobs: int, see
 
 
 def test_packs_that_are_lost_or_cut_cost_nothing_but_the_speech_in_them(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
     """Packs of jobs that are at work, as soon as they are seen: deleted, or cut in the middle of their segments.
 
     Two of a job at most: a job has three rounds of mending before its store is given up.
     """
-    system = start_system()
     store, seen, dice = open_artifacts(system.storage_settings), set[str](), random.Random(seed)
     struck: Counter[str] = Counter()
 
@@ -404,6 +403,8 @@ def test_packs_that_are_lost_or_cut_cost_nothing_but_the_speech_in_them(
         found = [entry.key for entry in store.list(JOBS) if entry.key.endswith(".pack") and entry.key not in seen]
         seen.update(found)
         return found
+
+    new_packs()  # those of earlier rows
 
     def strike(load: Load, log: FaultLog) -> None:
         while not load.is_over:
@@ -420,9 +421,8 @@ def test_packs_that_are_lost_or_cut_cost_nothing_but_the_speech_in_them(
                 log.struck(f"pack {how}")
             time.sleep(LOOK_S)
 
-    figures = _run_row(
-        "packs deleted or cut", system, standard_load(max(num_jobs, AT_LEAST_WITH_PACKS), seed), seed, report, strike
-    )
+    jobs = standard_load(max(num_jobs, AT_LEAST_WITH_PACKS), seed + 34)
+    figures = _run_row("packs deleted or cut", system, jobs, seed, report, strike)
 
     assert {"pack deleted", "pack cut"} <= figures.faults.keys()
 
@@ -471,11 +471,11 @@ def test_a_death_between_any_effect_and_its_record_changes_nothing(
 
 
 def test_row_37_a_long_job_survives_the_death_of_everything(
-    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+    system: RunningSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
     """1,000 segments with `make faults`, as many as other rows have jobs."""
-    system, log, begun_s = start_system(), FaultLog(), time.monotonic()
-    (short, *_), dice = standard_load(1, seed), random.Random(seed)
+    log, begun_s = FaultLog(), time.monotonic()
+    (short, *_), dice = standard_load(1, seed + 37), random.Random(seed + 37)
     num_sentences = max(num_jobs, AT_LEAST_SEGMENTS)
     text = "\n\n".join([short.text, *_sentences(dice, num_sentences)])
     long = NarrationJob(short.number, short.tenant, text, short.seed)
@@ -490,7 +490,7 @@ def test_row_37_a_long_job_survives_the_death_of_everything(
     log.struck("kill -9 of everything")
     system.start()
 
-    load = Load(system, [long])
+    load = Load(system, [long], system.rows)
     with load.running():
         log.until_progress(system, load, struck_s, since_s=time.time())
     outcomes = load.outcomes()
@@ -507,7 +507,7 @@ def _sentences(dice: random.Random, count: int) -> list[str]:
 
 
 def _submit(system: RunningSystem, job: NarrationJob) -> httpx.Response:
-    headers = {"Authorization": f"Bearer {api_key(job.tenant)}", "Idempotency-Key": job.key(0)}
+    headers = {"Authorization": f"Bearer {api_key(job.tenant)}", "Idempotency-Key": job.key(system.rows)}
     return httpx.post(
         f"{system.url}/v1/jobs", json=job.body(), headers=headers, timeout=30, trust_env=False, verify=False
     )

@@ -8,13 +8,12 @@ import signal
 import time
 from dataclasses import dataclass
 
-import httpx
 import pytest
 
 from rhapsode.stack import processes
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
-from tests.faults.system import TENANTS, Leftovers, RunningSystem, api_key
+from tests.faults.system import TENANTS, Leftovers, RunningSystem
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
@@ -46,13 +45,6 @@ def load_of_two_models(number: int, seed: int) -> list[NarrationJob]:
 
 def times_left(system: RunningSystem) -> int:
     return len(system.log_events(LEAVING))
-
-
-def states_of_the_speaker(system: RunningSystem) -> tuple[str, str, tuple[str, ...]]:
-    headers = {"Authorization": f"Bearer {api_key('operator')}"}
-    answer = httpx.get(f"{system.url}/v1/admin/workers", headers=headers, trust_env=False).raise_for_status()
-    (found,) = (each for each in answer.json()["data"] if each["role"] == "gpu")
-    return found["state"], found["model"], tuple(found["other_models"])
 
 
 def test_a_worker_that_is_killed_between_two_models_loses_nothing(

@@ -47,7 +47,7 @@ def recogniser() -> MoonshineTiny:
     return MoonshineTiny()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(run_dir: Path) -> Iterator[Stack]:
     """A whole system with nothing chosen."""
     with Stack(StackOptions(run_dir / "listening"), without_settings(os.environ), lambda event: None) as stack:

@@ -10,7 +10,8 @@ from storage.database.connections import connect_redis
 from storage.objects.local_store import LocalArtifactStore
 from storage.queue.celery_queue import TicketQueue, create_celery
 from tests.operations.test_state_watch import System
-from tests.storage.database.failover_servers import PASSWORD, eventually, watched_servers
+from tests.storage.database.failover_servers import PASSWORD, watched_servers
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("is_counted", [True, False], ids=["counted by the janitor", "between two counts"])
@@ -24,14 +25,14 @@ def test_a_job_that_was_accepted_before_a_failover_and_lost_in_it_is_back_afterw
         heard = system.accept()
         system.watch.watch_state()
         lost, follower = servers.primary(), next(port for port in servers.ports if port != servers.primary())
-        eventually(lambda: system.knows(heard) and servers.at(follower).exists(f"{{rhapsode}}:job:{heard.id}") == 1)
+        until(lambda: system.knows(heard) and servers.at(follower).exists(f"{{rhapsode}}:job:{heard.id}") == 1)
 
         servers.deafen(follower)
         unheard = [system.accept() for _ in range(20)]
         if is_counted:
             system.watch.watch_state()
         servers.kill(lost)
-        eventually(lambda: servers.primary() == follower)
+        until(lambda: servers.primary() == follower)
         servers.at(follower).config_set("masterauth", PASSWORD)
 
         assert not any(map(system.knows, unheard))

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from rhapsode.stack.stack import Stack
 from tests.command_line import CommandLine
 from tests.operations.ports import free_ports
 from tests.operations.test_metrics import scrape
+from tests.waiting import until
 
 NUM_SENTENCES = 240
 """More than are spoken while the command line starts."""
@@ -57,17 +58,10 @@ def running(run_dir: Path, command_line: CommandLine) -> Iterator[Running]:
         yield Running(stack.url, run_dir / "operators", ports, command_line)
 
 
-def eventually(is_so: Callable[[], bool], timeout_s: float = 120) -> None:
-    until_s = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < until_s, "it did not come true"
-        time.sleep(0.1)
-
-
 def test_a_drained_worker_finishes_what_it_holds_and_claims_nothing_until_it_may(running: Running) -> None:
     with Rhapsode(running.url) as client:
         job = client.submit_job(TEXT)
-        eventually(lambda: any(worker.leases for worker in client.operations.workers() if worker.name == "gpu-0"))
+        until(lambda: any(worker.leases for worker in client.operations.workers() if worker.name == "gpu-0"))
 
         drained = running.command("drain", "gpu-0", "--wait")
 
@@ -76,7 +70,7 @@ def test_a_drained_worker_finishes_what_it_holds_and_claims_nothing_until_it_may
         assert 0 < done < NUM_SENTENCES
         assert "gpu-0\tdrained" in running.command("workers").stdout
         assert client.operations.queues().totals.leases == 0
-        eventually(lambda: (queue := client.job(job.id).queue) is not None and not queue.has_worker)
+        until(lambda: (queue := client.job(job.id).queue) is not None and not queue.has_worker)
         queues = running.command("queues")
         assert re.search(r"^tenants: local 1 job, .* of audio$", queues.stderr, re.M)
         assert "all workers of gpu.fake are drained: `rhapsode drain WORKER --undo`\n" in queues.stderr
@@ -85,7 +79,7 @@ def test_a_drained_worker_finishes_what_it_holds_and_claims_nothing_until_it_may
         assert client.job(job.id).progress.segments.done == done
 
         assert running.command("drain", "gpu-0", "--undo").returncode == 0
-        eventually(lambda: client.job(job.id).progress.segments.done > done)
+        until(lambda: client.job(job.id).progress.segments.done > done)
         client.cancel(job.id)
 
 
@@ -93,7 +87,7 @@ def test_the_command_line_shows_the_fleet(running: Running) -> None:
     with Rhapsode(running.url) as client:
         job = client.submit_job("A short one.")
         client.wait(job.id)
-        eventually(lambda: {worker.role for worker in client.operations.workers()} == ROLES)
+        until(lambda: {worker.role for worker in client.operations.workers()} == ROLES)
 
     workers = [json.loads(line) for line in running.command("workers", "--json").stdout.splitlines()]
     assert {worker["role"] for worker in workers} == ROLES
@@ -120,7 +114,7 @@ def test_every_worker_shows_its_metrics_on_a_port_of_its_own(running: Running) -
 
     # A janitor is ready before its first turn, in which it asks for the lock.
     try:
-        eventually(lambda: scrape_all(running.ports).get("rhapsode_janitor_leader{}") == 1)
+        until(lambda: scrape_all(running.ports).get("rhapsode_janitor_leader{}") == 1)
     except AssertionError as error:
         log = DataDir(running.folder).logs / "janitor.log"
         raise AssertionError(f"{scrape_all(running.ports)}\n{log.read_text()}") from error

@@ -7,8 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rhapsode.stack.stack import Stack
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.observability.tracing import current_trace, span
 from tests.threads import join_in_time
+from tests.waiting import until
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -57,13 +57,6 @@ def spans_in(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
-def eventually(is_so: Callable[[], bool], timeout_s: float = 120) -> None:
-    until_s = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < until_s, "it did not come true"
-        time.sleep(0.05)
-
-
 def test_a_request_and_all_that_follows_from_it_are_one_trace(data_dir: Path) -> None:
     traces = data_dir / "traces"
     environ = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_FAKE_STEP_S": "0.001", "RHAPSODE_TRACING": traces.as_uri()}
@@ -78,7 +71,7 @@ def test_a_request_and_all_that_follows_from_it_are_one_trace(data_dir: Path) ->
         answer = httpx.post(f"{stack.url}/v1/jobs", json=body, headers={"traceparent": PARENT}, timeout=30)
         assert answer.status_code == 202, answer.text
         assert came.wait(120)
-        eventually(lambda: any(each["name"] == "webhook" for each in spans_in(traces)))
+        until(lambda: any(each["name"] == "webhook" for each in spans_in(traces)))
 
     mine = [each for each in spans_in(traces) if each["context"]["trace_id"] == f"0x{TRACE_ID}"]
     names = {each["name"] for each in mine}

@@ -1,4 +1,4 @@
-"""A whole stack on the fake engine for the session, a browser for every file, a page of its own for every test."""
+"""A whole stack on the fake engine for the folder, a browser for every file, a page of its own for every test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, TimeoutError, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Route, TimeoutError, expect, sync_playwright
 
 from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
@@ -50,7 +50,7 @@ def chromium(browser_path: Path) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(browser_path: Path, run_dir: Path) -> Iterator[Stack]:
     """Slow enough that a narration can be watched. Asks for the browser first: without one it is not started."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,7 +61,7 @@ def stack(browser_path: Path, run_dir: Path) -> Iterator[Stack]:
         yield stack
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def kokoro(browser_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack whose engine knows which words it guesses. Asks for the browser first."""
     environment = clean_environment(RHAPSODE_ENGINE="native")
@@ -110,6 +110,21 @@ def until_ready(page: Page) -> None:
     page.wait_for_selector("html[data-ready]:not([data-reloading])", state="attached")
 
 
+def refused_orders(page: Page) -> list[Any]:
+    """What the page sends from now on to have it narrated. Each is refused with `Not now`."""
+    sent: list[Any] = []
+
+    def keep(route: Route) -> None:
+        if route.request.method != "POST":
+            route.continue_()
+            return
+        sent.append(route.request.post_data_json)
+        route.fulfill(status=422, json={"status": 422, "title": "Not now", "detail": "Not now"})
+
+    page.route("**/v1/jobs", keep)
+    return sent
+
+
 @pytest.fixture
 def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Open the page of a server at an address after its #, in a browser context with these options.
@@ -121,6 +136,7 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
         def open_page(server: str, place: str = "", **options: Any) -> Page:
             options.setdefault("viewport", {"width": 1280, "height": 900})
+            options.setdefault("reduced_motion", "reduce")
             context = chromium.new_context(**options)
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE_MS)
@@ -141,7 +157,7 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def open_page(stack: Stack, open_at: OpenPage) -> OpenPage:
-    """As `open_at`, of the session's stack."""
+    """As `open_at`, of the folder's stack."""
 
     def open_here(place: str = "", **options: Any) -> Page:
         return open_at(stack.url, place, **options)

@@ -42,7 +42,7 @@ new PerformanceObserver((list) => {
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def narration(stack: Stack, run_dir: Path) -> str:
     """The id of a narration that is done, on a system with a voice of its own."""
     sample = run_dir / "accessible.wav"

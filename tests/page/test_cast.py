@@ -11,7 +11,7 @@ from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from rhapsode import Rhapsode
 from rhapsode.contract.jobs.narration import Narration
-from tests.page.conftest import OpenPage, until_ready
+from tests.page.conftest import OpenPage, refused_orders, until_ready
 from tests.page.test_accessibility import MISNAMED, NARROW, expect_headings_in_order, faults
 from tests.page.test_escaping import HOSTILE, expect_unharmed
 
@@ -321,13 +321,7 @@ def test_hostile_names_and_thousands_of_lines_stay_text_and_few_rows(open_page: 
     choose(studio.get_by_label("Lines shown"), f"Of {names[7]}")
     expect(studio.get_by_role("list", name="Lines", exact=True).get_by_role("listitem")).to_have_count(5)
     expect_unharmed(page)
-    sent: list[Any] = []
-
-    def keep(route: Route) -> None:
-        sent.append(route.request.post_data_json)
-        route.fulfill(status=422, json={"status": 422, "title": "Not now", "detail": "Not now"})
-
-    page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
+    sent = refused_orders(page)
     studio.get_by_role("button", name="Narrate with this cast").click()
     expect(studio.get_by_role("alert")).to_contain_text("Not now")
     assert len(sent[0]["speakers"]) <= 64

@@ -6,7 +6,6 @@ import re
 import wave
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -16,7 +15,7 @@ from rhapsode.contract.jobs.narration import Narration
 from rhapsode.stack.stack import Stack
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, serve
-from tests.page.conftest import PATIENCE_MS, OpenPage, arrive, until_ready
+from tests.page.conftest import PATIENCE_MS, OpenPage, arrive, refused_orders, until_ready
 from tests.page.texts import story
 from tests.reading.documents.books import book, package
 from tests.reading.documents.books import page as page_of
@@ -198,12 +197,6 @@ def test_a_book_is_delivered_in_chapters_and_at_another_speed(
 
 def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -> None:
     page = open_page()
-    sent: list[Any] = []
-
-    def keep(route: Route) -> None:
-        sent.append(route.request.post_data_json)
-        route.fulfill(status=422, json={"status": 422, "title": "Not now", "detail": "Not now"})
-
     page.get_by_text("More choices").click()
     page.get_by_label("Even loudness").check()
     page.get_by_label("Publisher's preset").select_option("acx")
@@ -212,7 +205,7 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
     expect(page.get_by_label("Even loudness")).to_be_hidden()
     page.get_by_label("Subtitles (SRT and WebVTT)").check()
     page.get_by_label("Text", exact=True).fill("Words.")
-    page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
+    sent = refused_orders(page)
 
     page.get_by_role("button", name="Narrate", exact=True).click()
 
@@ -360,12 +353,6 @@ def test_a_network_that_changes_costs_neither_the_page_nor_what_was_pressed(chro
 
 def test_an_order_says_all_that_was_filled_in(open_page: OpenPage) -> None:
     page = open_page()
-    sent: list[Any] = []
-
-    def keep(route: Route) -> None:
-        sent.append(route.request.post_data_json)
-        route.fulfill(status=422, json={"status": 422, "title": "Not now", "detail": "Not now"})
-
     page.get_by_text("More choices").click()
     page.get_by_label("Cast").fill("ANNA = ada\n\nTOM=tom")
     page.get_by_label("Not before").fill("2030-01-02T03:04")
@@ -374,7 +361,7 @@ def test_an_order_says_all_that_was_filled_in(open_page: OpenPage) -> None:
     page.get_by_label("The text is SSML").check()
     page.get_by_label("Text", exact=True).fill("<speak>Words.</speak>")
     expect(page.locator(".counter")).to_contain_text("of speech")
-    page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
+    sent = refused_orders(page)
 
     page.get_by_role("button", name="Narrate", exact=True).click()
 

@@ -39,7 +39,7 @@ def interruptible() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(run_dir: Path) -> Iterator[Stack]:
     options = StackOptions(run_dir / "stack", has_local_webhooks=True)
     with Stack(options, clean_environment(), lambda event: None) as stack:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from tests.inner_pytest import PATIENCE_S, ended, started, written
 from tests.tools import run_tests
+from tests.waiting import until
 
 RUN_TESTS = run_tests.__file__
 
@@ -124,10 +124,7 @@ def test_a_run_that_cannot_begin_is_red(tmp_path: Path) -> None:
 
 def test_a_run_that_is_stopped_says_what_it_was_doing(tmp_path: Path) -> None:
     run = started(written(tmp_path, HANGING), RUN_TESTS, "1")
-    deadline = time.monotonic() + PATIENCE_S
-    while not (tmp_path / "hangs").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until((tmp_path / "hangs").exists, within_s=PATIENCE_S)
 
     run.terminate()
     status, said = ended(run)

@@ -29,6 +29,7 @@ CANNOT_RUN_EVERYWHERE = {
     "no /dev/full": ("rhapsode/cli/test_command_line.py", "worker/assembly/audio/test_scratch.py"),
     "no mount namespaces": ("docker/test_compose_runs.py",),
     "CONTAINER_TOOL and IMAGES say which": ("docker/test_built_images.py",),
+    "no VNNI": ("worker/engine/kokoro/test_graph.py",),
     "one core": ("rhapsode/stack/test_several_processes.py",),
     "another GPU": ("gpu/test_convolutions_on_gpu.py", "gpu/test_small_devices_on_gpu.py"),
     "vLLM is installed, or the engine cannot do it": (

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from storage.database.connections import open_artifacts
+from storage.job_store.control import JobControl
 from storage.job_store.plan_cache import PlanCache, VoicePlanCache
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
@@ -81,3 +82,8 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
     yield Studio(services, jobs, artifacts)
     leases.close()
     engine.close()
+
+
+@pytest.fixture
+def control(redis_client: redis.Redis, storage_settings: StorageSettings) -> JobControl:
+    return JobControl(redis_client, storage_settings.key_prefix)

@@ -119,7 +119,11 @@ def earlier_assembly(artifacts: Sequence[ArtifactRecord], store: ArtifactStore) 
         return Earlier()
     speakers_alone = Earlier(named[MANIFEST_NAME].speech, head.speakers)
     try:
-        lists = {form: _files(named[list_name(form)], store) for form in head.made.files}
+        lists = {
+            form: [(each, as_artifact(each, listing).key) for each in decode_chapter_files(store.get(listing.key))]
+            for form in head.made.files
+            for listing in [named[list_name(form)]]
+        }
         codes = {"codes": stored_codes(store, named[CODES_NAME].key)} if CODES_NAME in named else {}
     except (ArtifactMissing, KeyError):
         return speakers_alone
@@ -127,10 +131,6 @@ def earlier_assembly(artifacts: Sequence[ArtifactRecord], store: ArtifactStore) 
         return speakers_alone
     rows = _ROWS.validate_json(data).segments
     return replace(speakers_alone, made=head.made, rows=rows, lists=lists, **codes)
-
-
-def _files(listing: ArtifactRecord, store: ArtifactStore) -> list[tuple[ChapterFile, str]]:
-    return [(each, as_artifact(each, listing).key) for each in decode_chapter_files(store.get(listing.key))]
 
 
 def stored_codes(store: ArtifactStore, key: str) -> Codes:

@@ -5,10 +5,11 @@ A single one takes them where they are made.
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from itertools import chain
+from queue import Empty, Full, Queue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -29,6 +30,10 @@ class _ConsumerEnded(Exception):
     """A consumer takes no more blocks; its future knows why."""
 
 
+_Lane = Queue[bytes | Abandoned | None]
+"""The blocks on their way to one consumer; None is behind the last."""
+
+
 def fan_out(
     blocks: Iterable[bytes], consumers: Sequence[Callable[[Iterator[bytes]], T]], check: Callable[[], None]
 ) -> list[T]:
@@ -40,15 +45,17 @@ def fan_out(
     if len(consumers) == 1:
         # One consumer alone takes the blocks: a thread would only hand them on.
         return [_taken_by(consumers[0], iter(blocks), check)]
-    lanes = [_Lane() for _ in consumers]
+    lanes = [_Lane(MOST_WAITING) for _ in consumers]
     with ThreadPoolExecutor(len(consumers), thread_name_prefix="fan-out") as pool:
-        futures = [pool.submit(_consume, each, lane) for each, lane in zip(consumers, lanes, strict=True)]
+        futures = [pool.submit(each, _blocks(lane)) for each, lane in zip(consumers, lanes, strict=True)]
         try:
-            _feed(blocks, lanes, check)
+            for block in chain(blocks, [None]):
+                for lane, future in zip(lanes, futures, strict=True):
+                    _put(block, lane, future, check)
             _await(futures, check)
         except BaseException as error:
             for lane in lanes:
-                lane.abandon()
+                _abandon(lane)
             if isinstance(error, _ConsumerEnded):
                 raise _first_error(futures) from None
             raise
@@ -68,12 +75,12 @@ def _checked(blocks: Iterable[bytes], check: Callable[[], None]) -> Iterator[byt
         yield block
 
 
-def _feed(blocks: Iterable[bytes], lanes: Sequence[_Lane], check: Callable[[], None]) -> None:
-    for block in blocks:
-        for lane in lanes:
-            lane.put(block, check)
-    for lane in lanes:
-        lane.put(None, check)
+def _put(block: bytes | None, lane: _Lane, future: Future[T], check: Callable[[], None]) -> None:
+    while not future.done():
+        with suppress(Full):
+            return lane.put(block, timeout=CHECK_INTERVAL_S)
+        check()
+    raise _ConsumerEnded
 
 
 def _await(futures: Sequence[Future[T]], check: Callable[[], None]) -> None:
@@ -86,59 +93,23 @@ def _await(futures: Sequence[Future[T]], check: Callable[[], None]) -> None:
         check()
 
 
+def _abandon(lane: _Lane) -> None:
+    with suppress(Empty):
+        while True:
+            lane.get_nowait()
+    lane.put(Abandoned())
+
+
+def _blocks(lane: _Lane) -> Iterator[bytes]:
+    while isinstance(block := lane.get(), bytes):
+        yield block
+    if block is not None:
+        raise block
+
+
 def _first_error(futures: Sequence[Future[T]]) -> BaseException:
     """The error that is not merely the others' end."""
     wait(futures)
     errors = [error for future in futures if (error := future.exception()) is not None]
     causes = [error for error in errors if not isinstance(error, Abandoned)]
     return (causes or [RuntimeError(_ENDED_EARLY)])[0]
-
-
-def _consume(consumer: Callable[[Iterator[bytes]], T], lane: _Lane) -> T:
-    try:
-        return consumer(iter(lane))
-    finally:
-        lane.close()
-
-
-class _Lane:
-    """The blocks on their way to one consumer; None is the last."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._waiting: deque[bytes | None] = deque()
-        self._is_abandoned = False
-        self._is_closed = False
-
-    def put(self, block: bytes | None, check: Callable[[], None]) -> None:
-        with self._changed:
-            while len(self._waiting) >= MOST_WAITING and not self._is_closed:
-                self._changed.wait(CHECK_INTERVAL_S)
-                check()
-            if self._is_closed:
-                raise _ConsumerEnded
-            self._waiting.append(block)
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify_all()
-
-    def abandon(self) -> None:
-        with self._changed:
-            self._is_abandoned = True
-            self._changed.notify_all()
-
-    def __iter__(self) -> Iterator[bytes]:
-        while (block := self._take()) is not None:
-            yield block
-
-    def _take(self) -> bytes | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_abandoned)
-            if self._is_abandoned:
-                raise Abandoned
-            block = self._waiting.popleft()
-            self._changed.notify_all()
-            return block

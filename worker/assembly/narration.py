@@ -64,9 +64,14 @@ def placed_narration(
     spec: NarrationSpec, plan: Plan, results: list[SegmentResult], sample_rate_hz: int
 ) -> AssembledNarration:
     """plan: as it was spoken. Raises `PermanentItemError` as `load_narration` does."""
-    _require_speech(results)
+    # A narration of gaps alone is none, whatever the job makes of a gap.
+    if results and all(SILENCED in result.flags for result in results):
+        raise unusable(SEGMENT_QUALITY, "nothing of the text could be spoken: every segment is a gap", results[0].index)
     output = spec.request.output
-    placed = _placed(plan, results, sample_rate_hz, Pacing.of(output))
+    try:
+        placed = place_segments(plan.segments, results, sample_rate_hz, Pacing.of(output))
+    except SegmentsIncomplete as error:
+        raise unusable("internal", str(error)) from error
     wanted = output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, sample_rate_hz) if wanted else ()
     return AssembledNarration(plan, placed, sample_rate_hz, chapters, spec.request.language)
@@ -101,16 +106,3 @@ def _said(planned: PlanSegment, edit: SegmentEdit, say: Say) -> PlanSegment:
     before = [(at, say(planned, replace(edit, text=edit.text[:at])).text) for at in starts]
     breaks = tuple((said.end - said.start, len(text), at) for at, text in before if said.text.startswith(text))
     return replace(said, breaks=breaks)
-
-
-def _require_speech(results: list[SegmentResult]) -> None:
-    """A narration of gaps alone is none, whatever the job makes of a gap."""
-    if results and all(SILENCED in result.flags for result in results):
-        raise unusable(SEGMENT_QUALITY, "nothing of the text could be spoken: every segment is a gap", results[0].index)
-
-
-def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int, pacing: Pacing) -> tuple[Placed, ...]:
-    try:
-        return place_segments(plan.segments, results, sample_rate_hz, pacing)
-    except SegmentsIncomplete as error:
-        raise unusable("internal", str(error)) from error

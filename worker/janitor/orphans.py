@@ -34,9 +34,9 @@ class OrphanSweep:
 
     def run(self) -> None:
         """Raises `StoreUnavailable`."""
-        for folder, objects in self._old_folders(keys.JOBS, _job_folder):
+        for folder, objects in self._old_folders(keys.JOBS, lambda entry: "/".join(entry.key.split("/")[:3]) + "/"):
             self._sweep_folder(folder, objects)
-        for folder, objects in self._old_folders(keys.DELIVERED, _delivered_folder):
+        for folder, objects in self._old_folders(keys.DELIVERED, lambda entry: entry.key.rsplit("/", 2)[0] + "/"):
             tenant, job = keys.delivered_for(folder)
             try:
                 self._jobs.get(tenant, job)
@@ -78,13 +78,3 @@ class OrphanSweep:
 
 def _report_unknown(job: JobId, objects: Sequence[ObjectEntry]) -> None:
     logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
-
-
-def _job_folder(entry: ObjectEntry) -> str:
-    """jobs/<tenant>/<job>/ of an object's key."""
-    return "/".join(entry.key.split("/")[:3]) + "/"
-
-
-def _delivered_folder(entry: ObjectEntry) -> str:
-    """delivered/<tenant>/<the caller's prefix><job>/ of an object's key."""
-    return entry.key.rsplit("/", 2)[0] + "/"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 from storage.errors import AuditOvertaken, JobGone, JobNotFound, StateConflict, StoreUnavailable
 from storage.ids import WorkQueue
-from storage.job_store.counter_audit import CounterMismatch
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
@@ -131,7 +130,9 @@ class Janitor:
             logger.info("no audit", extra={"error": str(error)})
             return
         self._audits.note(drift)
-        _report_drift(drift.differences)
+        for each in drift.differences:
+            extra = {"counter": each.name, "expected": each.expected, "actual": each.actual}
+            logger.error("counter drift", extra=extra)
 
     def end_retentions(self) -> None:
         """Delete the jobs whose time is over: objects first, so that no object outlives its record unseen."""
@@ -165,14 +166,6 @@ class Janitor:
     def sweep_orphans(self) -> None:
         """Objects of jobs that are not there any more."""
         self._orphans.run()
-
-
-def _report_drift(differences: Sequence[CounterMismatch]) -> None:
-    for difference in differences:
-        logger.error(
-            "counter drift",
-            extra={"counter": difference.name, "expected": difference.expected, "actual": difference.actual},
-        )
 
 
 def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor) -> Sequence[Chore]:

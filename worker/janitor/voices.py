@@ -38,9 +38,10 @@ class VoiceJanitor:
         Recordings of a voice that Redis does not know are only reported. Redis may have lost data, and a recording
         cannot be made again.
         """
-        for prefix, entries in groupby(self._artifacts.list("voices/"), key=_voice_prefix):
+        for (_, tenant, voice), entries in groupby(
+            self._artifacts.list("voices/"), lambda each: each.key.split("/")[:3]
+        ):
             old = [entry for entry in entries if _is_old(entry)]
-            _, tenant, voice, _ = prefix.split("/")
             for key in self._unwanted(TenantId(tenant), VoiceId(voice), old):
                 self._artifacts.delete(key)
                 logger.info("orphaned recording removed", extra={"key": key})
@@ -64,11 +65,6 @@ class VoiceJanitor:
             logger.warning("recordings of an unknown voice", extra={"voice_id": voice, "objects": len(keys)})
             return []
         return [key for key in keys if key != source]
-
-
-def _voice_prefix(entry: ObjectEntry) -> str:
-    """voices/<tenant>/<voice>/ of an object's key."""
-    return "/".join(entry.key.split("/")[:3]) + "/"
 
 
 def _is_old(entry: ObjectEntry) -> bool:

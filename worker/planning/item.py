@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from reading.drafting.draft import Draft
 from reading.plan.plan import Plan, encode_plan
-from rhapsode.contract.jobs.input import NarrationInput, SourceType
+from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.voices.modes import IfCacheMissing
 from storage.errors import ArtifactMissing
 from storage.jobs.tickets import Tickets
@@ -83,17 +83,13 @@ def _stored(key: str, name: str, artifacts: ArtifactStore) -> bytes:
 
 
 def _with_keys(draft: Draft, item: ClaimedItem) -> Plan:
-    """The plan, with where the things lie that it refers to."""
+    """The plan, with where the things lie that it refers to. A stored input of text is the very text."""
+    is_plain = item.narration.request.input.type is SourceType.TEXT
     return replace(
         draft.plan,
         cover_key=None if draft.cover is None else keys.plan_cover(item.lease),
-        text_key=None if _is_plain(item.narration.request.input) else keys.plan_text(item.lease),
+        text_key=None if is_plain else keys.plan_text(item.lease),
     )
-
-
-def _is_plain(source: NarrationInput) -> bool:
-    """Whether the stored input is the very text that is planned."""
-    return source.type is SourceType.TEXT
 
 
 def _store_script(plan: Plan, draft: Draft, held: HeldLease, services: WorkerServices) -> None:

@@ -16,7 +16,7 @@ from storage.errors import StorageError
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole
+from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.file_limit import allow_files
@@ -94,7 +94,7 @@ class HookProcess:
             allow_files(CONNECTIONS_BESIDE + SLOTS)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
-            self._reporting.begin(self._load)
+            self._reporting.begin(lambda report: replace(report, leases=self._deliverer.num_under_way, slots=SLOTS))
         except (SettingsError, StorageError) as error:
             self.stop()
             raise refusal("the hooks worker cannot start", error) from error
@@ -140,9 +140,6 @@ class HookProcess:
             self._consumption.pause(HOOKS_QUEUE)
         else:
             self._consumption.resume(HOOKS_QUEUE)
-
-    def _load(self, report: WorkerReport) -> WorkerReport:
-        return replace(report, leases=self._deliverer.num_under_way, slots=SLOTS)
 
     def _measure(self, snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_draining", self._reporting.draining.is_set())

@@ -203,7 +203,7 @@ def _checkpoint(given: Path | None, data_dir: DataDir) -> Generator[MachineFindi
     from worker.engine.model.pulled import ALIGNER, PACKAGED, VOICES_MISSING
 
     if not ALIGNER.is_dir():
-        yield MachineFinding("missing", "word times", f"{ALIGNER} is not there", VOICES_MISSING)
+        yield MachineFinding("missing", "checkpoint", f"{ALIGNER} is not there", VOICES_MISSING)
     try:
         given = given and Path(checkpoint_named(str(given), data_dir))
     except (ModelNotPulled, ModelUnfit) as error:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tests.api.openai.socket.test_speech import heard, say, words
 from tests.environment import without_settings
 from tests.security.tls_servers import Authority
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 
 PATIENCE_S = 120.0
 STOPPED = (0, -signal.SIGTERM)
@@ -64,17 +64,10 @@ class ApiProcess:
             return [*events, *told]
 
     def until_served(self) -> None:
-        eventually(lambda: self.http.post("/v1/audio/speech", json=ORDER | {"input": "Hello."}).status_code == 200)
+        until(lambda: self.http.post("/v1/audio/speech", json=ORDER | {"input": "Hello."}).status_code == 200)
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < give_up_s, "it never came"
-        time.sleep(0.02)
 
 
 @contextmanager
@@ -194,7 +187,7 @@ def test_streams_are_heard_to_their_ends_where_processes_are_told_to_stop(
         assert leaving.wait(PATIENCE_S) == 0
         # An API process lets its streams end, and begins no others.
         last = threads.submit(patient.hear, patient.stop)
-        eventually(lambda: patient.http.get("/readyz").status_code == 503)
+        until(lambda: patient.http.get("/readyz").status_code == 503)
         assert "the server is shutting down (since " in patient.http.get("/readyz").text
         refused = patient.http.post("/v1/audio/speech", json=ORDER)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_stopping")

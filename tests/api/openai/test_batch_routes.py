@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import threading
-import time
 
 import httpx
 import pytest
@@ -17,15 +16,13 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact, plan
 from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit
 from tests.threads import join_in_time
+from tests.waiting import until
 
 PCM = bytes(range(256)) * 4
 
 
 def _jobs(api: ServedApi, count: int) -> None:
-    deadline = time.monotonic() + 60
-    while len(api.http.get("/v1/jobs").json()["data"]) < count:
-        assert time.monotonic() < deadline, "the jobs did not come"
-        time.sleep(0.01)
+    until(lambda: len(api.http.get("/v1/jobs").json()["data"]) >= count, "the jobs did not come")
 
 
 def _work(api: ServedApi, count: int, passing: int) -> None:

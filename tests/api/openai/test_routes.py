@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +21,7 @@ from storage.queue.worker_slots import WorkerSlots
 from storage.segments.results import SegmentReport
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, commit, serve, start_job
 from tests.threads import join_in_time
+from tests.waiting import until
 
 ORDER = {"model": "small", "input": "The wind and the sun were disputing.", "voice": "alice"}
 PCM = bytes(range(256)) * 4
@@ -40,11 +40,8 @@ def speak_soon(api: ServedApi, flags: tuple[str, ...] = ()) -> None:
 
 def the_job(api: ServedApi) -> dict[str, Any]:
     """The only one, once it is there."""
-    deadline = time.monotonic() + 60
-    while not (jobs := api.http.get("/v1/jobs").json()["data"]):
-        assert time.monotonic() < deadline, "no job came"
-        time.sleep(0.01)
-    [job] = jobs
+    until(lambda: api.http.get("/v1/jobs").json()["data"], "no job came")
+    [job] = api.http.get("/v1/jobs").json()["data"]
     return job
 
 

@@ -29,6 +29,7 @@ from tests.api.harness import ServedApi
 from tests.api.live.scripted_worker import MODEL, REVISION, ScriptedWorker, expected
 from tests.api.voices.voices import CONSENT, recording
 from tests.threads import join_in_time
+from tests.waiting import until
 
 RATE_HZ = 24_000
 TEXT = "A stream is heard while it is made, and its state is its codes."
@@ -88,13 +89,6 @@ def _until_known(api: ServedApi) -> None:
 def worker(api: ServedApi) -> Iterator[ScriptedWorker]:
     with served(api, ScriptedWorker("one")) as found:
         yield found
-
-
-def _until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
 
 
 def speak(api: ServedApi, **fields: object) -> httpx.Response:
@@ -307,7 +301,7 @@ def test_a_caller_who_goes_frees_the_place(api: ServedApi) -> None:
     with served(api, ScriptedWorker("one", frame_s=0.02)) as worker:
         with httpx.Client(base_url=api.url) as http, http.stream("POST", "/v1/audio/speech", json=ORDER) as answer:
             next(answer.iter_raw())
-        _until(lambda: bool(worker.cancelled) and not worker.speaking, "the place was not freed")
+        until(lambda: bool(worker.cancelled) and not worker.speaking, "the place was not freed")
 
 
 def test_of_a_long_recording_the_best_minute_speaks_without_its_text(api: ServedApi, worker: ScriptedWorker) -> None:
@@ -332,4 +326,4 @@ def test_a_voice_that_comes_along_is_gone_with_the_stream(api: ServedApi, worker
     assert own is not None
     assert (answer.status_code, own.mode, own.ref_text) == (200, "in_context", "What it says.")
     # Behind the answer.
-    _until(lambda: not list(api.objects.list(JOBS)), "the recording was kept")
+    until(lambda: not list(api.objects.list(JOBS)), "the recording was kept")

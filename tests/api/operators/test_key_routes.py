@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,9 +12,8 @@ from api.access.authentication import scope_of
 from api.settings import ApiSettings
 from storage.ids import TenantId
 from storage.tenants.api_keys import KEY_PREFIX, Scope, key_digest
-from tests.api.harness import SMALL, ServedApi, job_id, serve
+from tests.api.harness import ServedApi, job_id
 from tests.api.openapi.routes import api_routes
-from tests.settings import api_settings_of
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 
@@ -26,14 +24,6 @@ OPEN_PATHS = (
 )
 """Probes, the contract's description, links that carry their own permission, the page, which asks for a key, and
 what describes the API to people."""
-
-
-@pytest.fixture
-def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
-    keys = {key_digest("key-of-the-operator"): "operator", key_digest("key-of-ann"): "ann"}
-    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
-        api.models.publish(SMALL)
-        yield api
 
 
 def make(api: ServedApi, tenant: str = "ben", **fields: object) -> dict[str, Any]:

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from api.settings import ApiSettings
 from rhapsode import Rhapsode
-from storage.tenants.api_keys import key_digest
-from tests.api.harness import SMALL, ServedApi, finish_job, serve
-from tests.settings import api_settings_of
+from tests.api.harness import ServedApi, finish_job
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 ANN = {"Authorization": "Bearer key-of-ann"}
 TWO_SEGMENTS = {"segments": 2, "characters": 20, "audio_s": 2.0, "cached_audio_s": 0.0, "engine_s": 0.1}
-
-
-@pytest.fixture
-def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
-    keys = {key_digest("key-of-the-operator"): "operator", key_digest("key-of-ann"): "ann"}
-    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
-        api.models.publish(SMALL)
-        yield api
 
 
 pytestmark = pytest.mark.usefixtures("within_one_day")

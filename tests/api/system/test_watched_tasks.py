@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import httpx
@@ -20,6 +19,7 @@ from storage.live.address import LiveAddress
 from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole
 from storage.recovery.journal import Journal
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.waiting import until
 
 PATIENCE_S = 60.0
 
@@ -29,13 +29,6 @@ def own_api(api_settings: ApiSettings) -> Iterator[ServedApi]:
     with serve(api_settings) as api:
         api.models.publish(SMALL)
         yield api
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.02)
 
 
 def killed(*_: object, **__: object) -> NoReturn:

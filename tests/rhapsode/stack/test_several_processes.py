@@ -7,9 +7,7 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,7 @@ from rhapsode.stack.state_file import StackState, read_state
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 from worker.engine.cores import usable_cores
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
@@ -60,13 +59,6 @@ def state_of(data_dir: Path) -> StackState:
 
 def pids_of(data_dir: Path) -> dict[str, int]:
     return {record.name: record.pid for record in state_of(data_dir).children}
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def replaced(data_dir: Path, name: str, killed: int) -> bool:
@@ -124,7 +116,7 @@ def test_several_processes_are_one_system_and_none_of_them_is_missed(
     for name in ("api-0", "api-1", "cpu-worker-0", "cpu-worker-1"):
         os.kill(killed := pids_of(data_dir)[name], signal.SIGKILL)
         speak(url)
-        wait_until(lambda name=name, killed=killed: replaced(data_dir, name, killed))
+        until(lambda name=name, killed=killed: replaced(data_dir, name, killed))
     assert counted(url)["202"] == 28
     held_while_its_process_is_told_to_end(url, data_dir)
 
@@ -171,13 +163,13 @@ def held_while_its_process_is_told_to_end(url: str, data_dir: Path) -> None:
         body = b'{"input": {"text": "Held."}}'
         head = f"POST /v1/jobs HTTP/1.1\r\nHost: {address.netloc.decode()}\r\nContent-Type: application/json\r\n"
         connection.sendall(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode())
-        wait_until(lambda: sum(served_by(url, apis).values()) == 1)
+        until(lambda: sum(served_by(url, apis).values()) == 1)
         (name,) = (name for name, number in served_by(url, apis).items() if number)
         os.kill(apis[name], signal.SIGTERM)
         connection.sendall(body)
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     speak(url)
-    wait_until(lambda: replaced(data_dir, name, apis[name]))
+    until(lambda: replaced(data_dir, name, apis[name]))
     assert answer.startswith(b"HTTP/1.1 202")
 
 
@@ -215,7 +207,7 @@ def test_the_api_alone_as_several_processes(
     }
     process = start_cli("run", "api", "--port", str(free_port), "--processes", "2", env=env)
     url = f"http://127.0.0.1:{free_port}"
-    wait_until(lambda: process.poll() is not None or processes_at(url) == 2)
+    until(lambda: process.poll() is not None or processes_at(url) == 2)
     taken = start_cli("run", "api", "--port", str(free_port), "--processes", "2", env=env)
     _, complaint = taken.communicate(timeout=PATIENCE_S)
     children = everything_below({process.pid})

@@ -22,6 +22,7 @@ from rhapsode.stack.state_file import StackState, read_state
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.command_line import ONE_OF_EACH
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
+from tests.waiting import until
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
 NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"}
@@ -104,11 +105,7 @@ def test_each_killed_process_comes_back_and_the_system_speaks_again(up: Up, data
     for name in sorted(NAMES):
         killed = pids_of(state_of(data_dir))[name]
         os.kill(killed, signal.SIGKILL)
-
-        deadline = time.monotonic() + PATIENCE_S
-        while pids_of(state_of(data_dir)).get(name) in (None, killed):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda name=name, killed=killed: pids_of(state_of(data_dir)).get(name) not in (None, killed))
         speak(state.url)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -17,6 +16,7 @@ from redis.exceptions import BusyLoadingError
 
 from storage.database.embedded_valkey import find_server_binary
 from storage.runtime.config.settings import StorageSettings
+from tests.waiting import until
 
 PASSWORD = "p@ss,word/of:tests"
 SERVICE = "rhapsode"
@@ -40,13 +40,6 @@ sentinel failover-timeout {service} 4000
 """
 
 
-def eventually(is_so: Callable[[], bool], within_s: float = 60) -> None:
-    give_up_s = time.monotonic() + within_s
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.02)
-
-
 class WatchedServers:
     """`ports`: of the servers."""
 
@@ -64,19 +57,19 @@ class WatchedServers:
         first, second = self.ports
         self.start_server(first)
         self.start_server(second, of=first)
-        eventually(lambda: self.at(first).info("replication")["connected_slaves"] == 1)
+        until(lambda: self.at(first).info("replication")["connected_slaves"] == 1)
         text = _SENTINEL.format(
             port=self.sentinel_port, folder=self._folder, service=SERVICE, primary=first, password=PASSWORD
         )
         self._launch(self.sentinel_port, text, "--sentinel")
-        eventually(self._is_watched)
+        until(self._is_watched)
 
     def start_server(self, port: int, of: int | None = None) -> None:
         """of: the port of the primary that it follows."""
         follows = f"replicaof 127.0.0.1 {of}\n" if of else ""
         secrets = f'requirepass "{PASSWORD}"\nmasterauth "{PASSWORD}"\n'
         self._launch(port, _SERVER.format(port=port, folder=self._folder) + secrets + follows)
-        eventually(lambda: self._answers(port))
+        until(lambda: self._answers(port))
 
     def primary(self) -> int:
         """The port, as the Sentinel says."""
@@ -101,7 +94,7 @@ class WatchedServers:
         self.at(port).config_set("masterauth", "wrong")
         for primary in set(self.ports) - {port}:
             self.at(primary).client_kill_filter(_type="replica")
-            eventually(lambda primary=primary: self.at(primary).info("replication")["connected_slaves"] == 0)
+            until(lambda primary=primary: self.at(primary).info("replication")["connected_slaves"] == 0)
 
     def at(self, port: int) -> redis.Redis:
         return redis.Redis(port=port, password=PASSWORD, decode_responses=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ import redis
 from storage.database.embedded_valkey import find_server_binary
 from tests.environment import without_settings
 from tests.operations.ports import free_ports
+from tests.waiting import until
 
 SLOTS = 16_384
 
@@ -33,17 +33,12 @@ def cluster(run_dir: Path) -> Iterator[list[int]]:
             server = ends.enter_context(subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL))
             ends.callback(server.terminate)
         clients = [ends.enter_context(redis.Redis(port=port, decode_responses=True)) for port in ports]
-        until_s = time.monotonic() + 30
-        while not all(answers(client) for client in clients):
-            assert time.monotonic() < until_s
-            time.sleep(0.05)
+        until(lambda: all(answers(client) for client in clients))
         for number, client in enumerate(clients):
             client.execute_command("CLUSTER ADDSLOTSRANGE", SLOTS * number // 3, SLOTS * (number + 1) // 3 - 1)
             if number:
                 clients[0].execute_command("CLUSTER MEET", "127.0.0.1", ports[number], buses[number])
-        while not all("cluster_state:ok" in str(client.execute_command("CLUSTER", "INFO")) for client in clients):
-            assert time.monotonic() < until_s
-            time.sleep(0.05)
+        until(lambda: all("cluster_state:ok" in str(each.execute_command("CLUSTER", "INFO")) for each in clients))
         yield ports
 
 

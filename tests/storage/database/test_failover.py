@@ -19,9 +19,10 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
-from tests.storage.database.failover_servers import WatchedServers, eventually, watched_servers
+from tests.storage.database.failover_servers import WatchedServers, watched_servers
 from tests.storage.job_store.job_driver import ALICE, submission
 from tests.threads import join_in_time
+from tests.waiting import until
 
 FAILOVERS = 2
 
@@ -74,15 +75,15 @@ def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(servers: W
         for _ in range(FAILOVERS):
             clients = Clients(jobs, QueuePositions(client, accept_replicas=1))
             clients.start()
-            eventually(lambda clients=clients: len(clients.accepted) > 20)
+            until(lambda clients=clients: len(clients.accepted) > 20)
             lost = servers.primary()
             servers.kill(lost)
             struck_s = time.monotonic()
-            eventually(lambda lost=lost: servers.primary() != lost)
+            until(lambda lost=lost: servers.primary() != lost)
             follower = servers.primary()
             # It has no replica: nothing is accepted, whatever it writes.
             servers.start_server(lost, of=follower)
-            eventually(lambda struck_s=struck_s, clients=clients: clients.accepted[-1][1] > struck_s + 0.5)
+            until(lambda struck_s=struck_s, clients=clients: clients.accepted[-1][1] > struck_s + 0.5)
             clients.stop()
             tickets.send(Tickets({CPU_QUEUE: 1}))
 
@@ -90,8 +91,8 @@ def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(servers: W
                 known = JobStore(fresh)
                 assert [job for job, _ in clients.accepted if known.get(ALICE, job).id != job] == []
             assert clients.refused > 0
-            eventually(lambda follower=follower: servers.at(follower).info("replication")["connected_slaves"] == 1)
-        eventually(lambda: tickets_go_through(tickets))
+            until(lambda follower=follower: servers.at(follower).info("replication")["connected_slaves"] == 1)
+        until(lambda: tickets_go_through(tickets))
     tickets.close()
 
 
@@ -117,7 +118,7 @@ def test_without_a_replica_that_hears_a_job_is_not_accepted_and_its_repetition_i
         JobStore(client).submit(submission(ALICE))
 
         servers.start_server(follower, of=servers.primary())
-        eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
+        until(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
         assert jobs.submit(wanted).job.id == wanted.id
 
 
@@ -131,7 +132,7 @@ def test_a_primary_whose_host_stands_still_is_asked_no_second_time(
         lost = servers.primary()
         servers.freeze(lost)
         try:
-            eventually(lambda: servers.primary() != lost)
+            until(lambda: servers.primary() != lost)
             # The one connection that there is leads to the host that stands still.
             with pytest.raises(StoreUnavailable):
                 jobs.submit(submission(ALICE))
@@ -139,7 +140,7 @@ def test_a_primary_whose_host_stands_still_is_asked_no_second_time(
             jobs.submit(submission(ALICE))
         finally:
             servers.thaw(lost)
-        eventually(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
+        until(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
 
 
 def test_readers_of_events_are_led_to_the_primary_too(servers: WatchedServers) -> None:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from itertools import repeat
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from storage.queue.transport import INTERVAL_S
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 
 GPU_QUEUE = speech_queue("small")
 
@@ -79,13 +80,6 @@ def without_broker(broker_url: str, tmp_path: Path) -> StorageSettings:
     return StorageSettings(
         broker_url=SecretStr(broker_url), store=f"file://{tmp_path}", url_secret=SecretStr("a-secret-for-tests-only")
     )
-
-
-def until(predicate: Callable[[], bool], timeout_s: float = 60) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not predicate():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_every_ticket_waits_in_the_queue_of_its_lane(queue: TicketQueue, broker: redis.Redis) -> None:

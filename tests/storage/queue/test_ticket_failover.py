@@ -20,9 +20,10 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
-from tests.storage.database.failover_servers import WatchedServers, eventually, watched_servers
+from tests.storage.database.failover_servers import WatchedServers, watched_servers
 from tests.storage.queue import ticket_consumer
 from tests.threads import join_in_time
+from tests.waiting import until
 
 HOLD_S = 0.4
 BACK_WITHIN_S = 45.0
@@ -73,13 +74,13 @@ def test_a_consumer_with_tickets_in_its_hands_comes_back_after_a_failover(tmp_pa
         consumer = Consumer(settings, tmp_path / "taken")
         try:
             with tickets_sent(settings):
-                eventually(lambda: consumer.took_since(0))
+                until(lambda: consumer.took_since(0))
                 lost = servers.primary()
                 _strike(servers, lost, fate)
-                eventually(lambda: servers.primary() != lost)
+                until(lambda: servers.primary() != lost)
                 followed_s = time.monotonic()
                 # One that was taken before the end may be put down after it.
-                eventually(lambda: consumer.took_since(followed_s + 2 * HOLD_S), BACK_WITHIN_S)
+                until(lambda: consumer.took_since(followed_s + 2 * HOLD_S), within_s=BACK_WITHIN_S)
         finally:
             consumer.end()
 

@@ -7,7 +7,7 @@ dictionaries, and `check` compares.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 import redis
@@ -269,7 +269,3 @@ class VoiceWorld:
 
 def lease_name(lease: Lease) -> str:
     return f"{lease.job}|{lease.item}|{lease.fence}"
-
-
-def as_seen(record: VoiceRecord, revision: int) -> VoiceRecord:
-    return replace(record, revision=revision)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-import redis
-
 from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
 from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
-from storage.runtime.config.settings import StorageSettings
 from storage.segments.edits import SegmentEdit
 from storage.segments.results import SegmentResult
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import GPU_QUEUE, TENANT, Studio
 from worker.assembly.mending import MOST_ROUNDS
-
-
-@pytest.fixture
-def control(studio: Studio, redis_client: redis.Redis, storage_settings: StorageSettings) -> JobControl:
-    return JobControl(redis_client, storage_settings.key_prefix)
 
 
 def results(studio: Studio, job: JobRecord) -> list[SegmentResult]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -22,6 +20,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import job_prefix
 from storage.queue.dead_letters import DeadLetters
 from storage.segments.file import SegmentHeader
+from tests.waiting import until
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio, run_gpu_item
 from worker.engine.errors import EngineDied, EngineUnavailable
@@ -91,13 +90,6 @@ class LeavingPostProcessor(InProcessPostProcessor):
         self._closing.set()
         self._pool.close()
         return self._pool.store(key, header, speech, pauses)
-
-
-def eventually(condition: Callable[[], bool], within_s: float = 30.0) -> None:
-    give_up = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < give_up, "it did not happen"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -175,7 +167,7 @@ def test_an_outage_costs_no_attempt_however_long_it_is(
     waiting = studio.record(job)
 
     failing.before_put = lambda _: None
-    eventually(lambda: finished_after_a_round(patient, job))
+    until(lambda: finished_after_a_round(patient, job))
 
     assert (waiting.state, waiting.error, waiting.retries) == (JobState.RUNNING, None, 0)
     assert (studio.record(job).state, studio.record(job).retries) == (JobState.SUCCEEDED, 0)
@@ -262,7 +254,7 @@ def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) ->
     slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
     ticket.start()
-    eventually(lambda: slow_studio.services.engine.stats().active == 1)
+    until(lambda: slow_studio.services.engine.stats().active == 1)
 
     slow_studio.jobs.cancel(TENANT, job.id)
     ticket.join(30)
@@ -326,7 +318,7 @@ def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
     slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
     ticket.start()
-    eventually(lambda: slow_studio.services.engine.stats().active == 1)
+    until(lambda: slow_studio.services.engine.stats().active == 1)
 
     slow_studio.services.worker.closing.set()
     slow_studio.services.worker.leases.drop_all(DropReason.SHUTDOWN)
@@ -370,7 +362,7 @@ def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Stud
     slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
     ticket.start()
-    eventually(lambda: slow_studio.services.engine.stats().active == 1)
+    until(lambda: slow_studio.services.engine.stats().active == 1)
 
     slow_studio.jobs.release_worker(WorkerIdentity("w", "2"))
     ticket.join(30)

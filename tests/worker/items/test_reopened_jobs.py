@@ -28,11 +28,6 @@ from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 
 
 @pytest.fixture
-def control(studio: Studio, redis_client: redis.Redis, storage_settings: StorageSettings) -> JobControl:
-    return JobControl(redis_client, storage_settings.key_prefix)
-
-
-@pytest.fixture
 def reader(redis_client: redis.Redis, storage_settings: StorageSettings) -> SegmentReader:
     return SegmentReader(redis_client, storage_settings.key_prefix)
 

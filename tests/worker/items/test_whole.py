@@ -96,11 +96,6 @@ CASES: dict[str, tuple[str, NarrationSpec]] = {
 }
 
 
-@pytest.fixture
-def control(studio: Studio, redis_client: redis.Redis, storage_settings: StorageSettings) -> JobControl:
-    return JobControl(redis_client, storage_settings.key_prefix)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_a_whole_job_ends_as_three_items_would(
     name: str, studio: Studio, storage_settings: StorageSettings, redis_client: redis.Redis

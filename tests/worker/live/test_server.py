@@ -35,6 +35,7 @@ from storage.objects.local_store import LocalArtifactStore
 from storage.runtime.config.tls import TlsFiles, server_context
 from tests.security.tls_servers import Authority
 from tests.threads import join_in_time
+from tests.waiting import until
 from tests.worker.live.caller import TEXT, HeardStream, an_order, calling, last_by_tls
 from tests.worker.live.conftest import LIVE_SLOTS
 from tests.worker.voices.voice_studio import VoiceStudio
@@ -323,20 +324,13 @@ def test_a_full_worker_says_so_at_once_and_a_place_is_free_when_a_stream_is_over
 # ---------------------------------------------------------------------------------------------- ending
 
 
-def _eventually(holds: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.005)
-
-
 def test_a_cancelled_stream_leaves_the_engine_and_says_nothing_more(server: LiveServer, engine: FakeEngine) -> None:
     with calling(server.address()) as caller:
         caller.open("s", an_order(LONG))
         stream = caller.streams["s"]
         caller.until(lambda: len(stream.all_samples) > 0)
         caller.cancel("s")
-        _eventually(lambda: engine.stats().active == 0 and server.num_streams == 0)
+        until(lambda: engine.stats().active == 0 and server.num_streams == 0)
         num_heads = len(stream.heads)
         caller.open("next", an_order(HELLO))
         caller.hear("next")
@@ -352,7 +346,7 @@ def test_streams_of_a_caller_that_is_gone_leave_the_engine(server: LiveServer, e
             caller.open(f"s{number}", an_order(LONG))
         caller.until(lambda: engine.stats().active == LIVE_SLOTS)
         caller.drop()
-    _eventually(lambda: engine.stats().active == 0 and server.num_streams == 0)
+    until(lambda: engine.stats().active == 0 and server.num_streams == 0)
 
     assert server.address().free == LIVE_SLOTS
 
@@ -470,7 +464,7 @@ def test_what_breaks_the_protocol_ends_its_connection_alone(server: LiveServer, 
             caller.send_raw(message)
             caller.read_to_close()
         assert isinstance(bystander.hear("s").end, StreamDone)
-    _eventually(lambda: server.num_streams == 0)
+    until(lambda: server.num_streams == 0)
 
 
 def test_messages_for_streams_that_are_not_there_change_nothing(server: LiveServer) -> None:

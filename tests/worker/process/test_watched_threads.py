@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -13,18 +12,12 @@ import redis
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.runtime.observability.metrics import REGISTRY
 from storage.runtime.watched import tasks_down, watched_thread
+from tests.waiting import until
 from worker.janitor.periodic_jobs import Chore, run_chores
 from worker.process.periodic import Periodic
 from worker.process.reporting import Reporting
 
 PATIENCE_S = 60.0
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.02)
 
 
 def down(task: str) -> float | None:

@@ -39,11 +39,6 @@ SPOKEN_SPEC = SPEC.asking(segmentation=SegmentLengths(target_chars=40, max_chars
 
 
 @pytest.fixture
-def control(redis_client: redis.Redis, storage_settings: StorageSettings) -> JobControl:
-    return JobControl(redis_client, storage_settings.key_prefix)
-
-
-@pytest.fixture
 def crowd(studio: Studio) -> Iterator[Studio]:
     """A worker with many slots, whose segments wait for each other as long as there are any to come."""
     engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=0.0005))

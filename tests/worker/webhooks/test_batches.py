@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -26,16 +26,10 @@ from tests.environment import without_settings
 from tests.faults.receiver import receiving
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.runtime.egress.listeners import NO_CONTENT, keeping, listener
+from tests.waiting import until
 from tests.worker.webhooks.receivers import KEY, HookWorld
 
 ENDPOINTS, ROUNDS = 25, 4
-
-
-def eventually(is_so: Callable[[], bool], within_s: float = 60) -> None:
-    give_up_s = time.monotonic() + within_s
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.02)
 
 
 def round_trips(client: redis.Redis) -> int:
@@ -50,11 +44,11 @@ def test_deliveries_share_round_trips_and_connections(world: HookWorld) -> None:
         jobs = [world.end_job()]
         with world.delivering() as loop:
             loop.serve()
-            eventually(lambda: all_delivered(world, jobs))
+            until(lambda: all_delivered(world, jobs))
             jobs = [world.end_job() for _ in range(ROUNDS)]
             before = round_trips(world.client)
             loop.serve()
-            eventually(lambda: len(server.bodies) == ENDPOINTS * (ROUNDS + 1))
+            until(lambda: len(server.bodies) == ENDPOINTS * (ROUNDS + 1))
             spent = round_trips(world.client) - before
         assert all_delivered(world, jobs)
 
@@ -78,8 +72,8 @@ def test_one_that_hangs_holds_up_none_of_its_batch(world: HookWorld) -> None:
             for count in (1, 2, 3):
                 job = world.end_job()
                 loop.serve()
-                eventually(lambda count=count: len(server.bodies) == 10 * count)
-                eventually(lambda job=job: states(world, job).count(DeliveryState.DELIVERED) == 10)
+                until(lambda count=count: len(server.bodies) == 10 * count)
+                until(lambda job=job: states(world, job).count(DeliveryState.DELIVERED) == 10)
             over_yet, hanging = over.is_set(), dead.connections
             over.set()
 
@@ -103,7 +97,7 @@ def test_a_connection_that_was_given_up_is_no_failed_attempt(world: HookWorld) -
             for _ in range(2):
                 jobs.append(world.end_job())
                 loop.serve()
-                eventually(lambda: all_delivered(world, jobs))
+                until(lambda: all_delivered(world, jobs))
 
     (attempt,) = world.store.delivery_with_attempts(ALICE, world.delivery(jobs[1]).id)[1]
     assert (attempt.status, attempt.reason) == (204, "")
@@ -143,7 +137,7 @@ def test_kill_9_in_the_middle_of_a_batch_loses_nothing(valkey: EmbeddedRedis, da
             assert doomed.wait(60) == -signal.SIGKILL
         told = len(receiver.events)
         with deliverer(valkey, folder):
-            eventually(lambda: all_delivered(world, jobs))
+            until(lambda: all_delivered(world, jobs))
 
     assert 0 < told < ENDPOINTS * len(jobs)
     assert len(receiver.events) == ENDPOINTS * len(jobs)

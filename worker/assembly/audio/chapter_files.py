@@ -122,11 +122,8 @@ def chapter_cuts(narration: AssembledNarration, rate_hz: int, title: str, *, apa
     titles = [chapter.title for chapter in chapters] or [title]
     firsts = [0, *(chapter.first_segment for chapter in chapters[1:]), len(placed)]
     return tuple(
-        ChapterCut(number, title, stretch, num_output_samples(_num_samples(stretch), narration.sample_rate_hz, rate_hz))
+        ChapterCut(number, title, stretch, num_output_samples(num_spoken, narration.sample_rate_hz, rate_hz))
         for number, (title, (first, end)) in enumerate(zip(titles, pairwise(firsts), strict=True), 1)
         for stretch in [placed[first:end]]
+        for num_spoken in [sum(each.num_head + each.num_samples + each.num_gap for each in stretch)]
     )
-
-
-def _num_samples(stretch: Sequence[Placed]) -> int:
-    return sum(each.num_head + each.num_samples + each.num_gap for each in stretch)

@@ -81,7 +81,8 @@ def measure_levels(
 def warnings_of(levels: Iterable[MeasuredLevel], target: Loudness) -> Iterator[str]:
     """A sentence for every stretch that does not reach the target."""
     for level in levels:
-        where = "the narration" if target.scope is LoudnessScope.JOB else _segments_of(level)
+        chapter = f"the chapter of segments {level.first_segment} to {level.end_segment - 1}"
+        where = "the narration" if target.scope is LoudnessScope.JOB else chapter
         if level.reached_lufs is None:
             yield f"{where} is silent or too short to have a loudness; its level was left as it is"
         elif target.target_lufs - level.reached_lufs > TOLERANCE_LU:
@@ -112,7 +113,8 @@ class Levelling:
             peaks.add(samples)
             _add_silence(loudness, num_gap, self.sample_rate_hz)
         first, last = self.stretch[0].planned.index, self.stretch[-1].planned.index
-        spoken = MeasuredLevel(first, last + 1, _finite(loudness.integrated_lufs()), _decibels(peak.value()))
+        lufs = loudness.integrated_lufs()
+        spoken = MeasuredLevel(first, last + 1, lufs if math.isfinite(lufs) else None, _decibels(peak.value()))
         if spoken.loudness_lufs is None or spoken.true_peak_db is None:
             return spoken
         wanted_db = self.target.target_lufs - spoken.loudness_lufs
@@ -165,25 +167,14 @@ class _WindowPeaks:
 
 
 def _stretches(placed: Iterable[Placed], scope: LoudnessScope) -> Iterator[tuple[Placed, ...]]:
-    if scope is LoudnessScope.JOB:
-        yield tuple(placed)
-        return
-    for _, stretch in itertools.groupby(placed, key=lambda each: each.planned.chapter):
-        yield tuple(stretch)
+    chapters = itertools.groupby(placed, lambda each: scope is not LoudnessScope.JOB and each.planned.chapter)
+    return (tuple(stretch) for _, stretch in chapters)
 
 
 def _add_silence(loudness: LoudnessMeter, num_samples: int, sample_rate_hz: int) -> None:
     piece = round(_SILENCE_PIECE_S * sample_rate_hz)
     for start in range(0, num_samples, piece):
         loudness.add(np.zeros(min(piece, num_samples - start)))
-
-
-def _segments_of(level: MeasuredLevel) -> str:
-    return f"the chapter of segments {level.first_segment} to {level.end_segment - 1}"
-
-
-def _finite(lufs: float) -> float | None:
-    return lufs if math.isfinite(lufs) else None
 
 
 def _decibels(magnitude: float) -> float | None:

@@ -151,15 +151,12 @@ def _is_one_cue(first: Sequence[HeardWord], second: Sequence[HeardWord]) -> bool
     if min(_heard_s(first), _heard_s(second)) >= LEAST_CUE_S:
         return False
     both = (*first, *second)
-    return _heard_s(both) <= MAX_CUE_S and sum(map(_width, both)) <= MAX_COLUMNS * MAX_LINES
+    width = sum(columns(each.space + each.text) for each in both)
+    return _heard_s(both) <= MAX_CUE_S and width <= MAX_COLUMNS * MAX_LINES
 
 
 def _heard_s(words: Sequence[HeardWord]) -> float:
     return words[-1].span.end_s - words[0].span.start_s
-
-
-def _width(word: HeardWord) -> int:
-    return columns(word.space) + columns(word.text)
 
 
 def _cues_of(passage: _Passage, label: str) -> Iterator[Cue]:

@@ -31,19 +31,14 @@ class KeptTimes:
         self._kept: list[_Packed] = []
 
     def keep(self, placed: Placed, timed: TimedSegment) -> None:
-        start_s = placed.start / self._rate_hz
-        self._kept.append(_Packed(placed, timed.method, array("f", (each - start_s for each in _flat(timed)))))
+        start_s, seconds = placed.start / self._rate_hz, array("f")
+        for each in timed.sentences:
+            bounds = (bound for word in each.words for bound in word.time.bounds)
+            seconds.extend(at_s - start_s for at_s in (each.span.start_s, each.span.end_s, *bounds))
+        self._kept.append(_Packed(placed, timed.method, seconds))
 
     def __iter__(self) -> Iterator[TimedSegment]:
         return (_unpacked(each, each.placed.start / self._rate_hz) for each in self._kept)
-
-
-def _flat(timed: TimedSegment) -> Iterator[float]:
-    for sentence in timed.sentences:
-        yield sentence.span.start_s
-        yield sentence.span.end_s
-        for word in sentence.words:
-            yield from word.time.bounds
 
 
 def _unpacked(packed: _Packed, start_s: float) -> TimedSegment:

@@ -27,12 +27,12 @@ def subtitles(
         case SubtitleFormat.SRT:
             yield from _srt(found)
         case SubtitleFormat.VTT:
-            yield from _vtt(found, _sung if karaoke else _escaped_word)
+            yield from _vtt(found, _sung if karaoke else lambda word, _: _escaped(word.text))
 
 
 def _srt(cues: Iterable[Cue]) -> Iterator[bytes]:
     for number, cue in enumerate(cues, start=1):
-        yield f"{number}\n{_times(cue, ',')}\n{_shown(cue, _plain, _plain_word)}\n\n".encode()
+        yield f"{number}\n{_times(cue, ',')}\n{_shown(cue, str, lambda word, _: word.text)}\n\n".encode()
 
 
 def _vtt(cues: Iterable[Cue], word: Callable[[HeardWord, Cue], str]) -> Iterator[bytes]:
@@ -52,20 +52,8 @@ def _shown(cue: Cue, safe: Callable[[str], str], shown: Callable[[HeardWord, Cue
     return label + "\n".join(lines)
 
 
-def _plain(text: str) -> str:
-    return text
-
-
-def _plain_word(word: HeardWord, _cue: Cue) -> str:
-    return word.text
-
-
 def _escaped(text: str) -> str:
     return text.translate(_WEBVTT_ESCAPES)
-
-
-def _escaped_word(word: HeardWord, _cue: Cue) -> str:
-    return _escaped(word.text)
 
 
 def _sung(word: HeardWord, cue: Cue) -> str:

@@ -12,7 +12,6 @@ from itertools import accumulate, pairwise
 
 from reading.english.front_end import respell_english
 from reading.estimates import speech_units
-from reading.plan.plan import PlanSegment
 from reading.plan.sentences import PlanSentence
 from reading.spelling.spoken import SpokenText
 from storage.segments.results import SILENCED
@@ -62,18 +61,18 @@ class WordClock:
         planned = placed.planned
         if SILENCED in placed.result.flags:
             return TimedSegment(None, shared(planned.sentences, spoken_span(placed, self._rate_hz)))
-        english = self._language_of(planned) in _TRIED
+        english = (planned.language or self._language).casefold() in _TRIED
         spoken = [each.spoken for each in planned.sentences]
-        said = [list(words_of(text)) for text in (map(_read_english, spoken) if english else spoken)]
+        if english:
+            # As it sounds, also for a model that is given digits and signs as they are written.
+            spoken = [SpokenText(text, list(respell_english(text, 0, len(text)))).text for text in spoken]
+        said = [list(words_of(text)) for text in spoken]
         words = [word.text for row in said for word in row]
         found = self._aligner.align(samples, self._rate_hz, words, english=english)
         times = iter([_placed(each, placed, self._rate_hz) for each in found.words])
         rows = [[next(times) for _ in row] for row in said]
         sentences = tuple(_sentences(planned.sentences, said, rows, spoken_span(placed, self._rate_hz)))
         return TimedSegment(found.method, sentences)
-
-    def _language_of(self, planned: PlanSegment) -> str:
-        return (planned.language or self._language).casefold()
 
 
 def shared(sentences: Sequence[PlanSentence], whole: TimeSpan) -> tuple[TimedSentence, ...]:
@@ -84,11 +83,6 @@ def shared(sentences: Sequence[PlanSentence], whole: TimeSpan) -> tuple[TimedSen
         TimedSentence(each, TimeSpan(start_s, end_s), ())
         for each, (start_s, end_s) in zip(sentences, pairwise(bounds), strict=True)
     )
-
-
-def _read_english(spoken: str) -> str:
-    """As it sounds, also for a model that is given digits and signs as they are written."""
-    return SpokenText(spoken, list(respell_english(spoken, 0, len(spoken)))).text
 
 
 def _placed(time: WordTime, placed: Placed, rate_hz: int) -> WordTime:

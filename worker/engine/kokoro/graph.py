@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-import numpy as np
-
 _GRAPH, _NODE, _INITIALIZER, _INPUT, _OUTPUT = 7, 1, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT, _NODE_TYPE, _NODE_ATTRIBUTE, _VALUE_NAME = 1, 2, 4, 5, 1
 _ATTRIBUTE_NAME, _ATTRIBUTE_NUMBER, _ATTRIBUTE_NUMBERS, _ATTRIBUTE_TYPE, _IS_NUMBER, _IS_NUMBERS = 1, 3, 8, 20, 2, 7
 _TENSOR_SHAPE, _TENSOR_TYPE, _INITIALIZER_NAME, _TENSOR_DATA, _SIGNED_BYTE, _LONG = 1, 2, 8, 9, 3, 7
 _FLOATS, _INTEGERS = bytes.fromhex("12040a020801"), bytes.fromhex("12040a020807")
 """Types of a value of an open shape: of 32-bit floats, and of 64-bit integers."""
+_LESS_128 = bytes(byte ^ 128 for byte in range(256))
 
 
 def part_of(model: bytes, given: Collection[str], wanted: Collection[str]) -> bytes:
@@ -68,7 +67,7 @@ def _signed(tensor: bytes) -> Iterator[bytes]:
         if number == _TENSOR_TYPE:
             yield _field(_TENSOR_TYPE, _SIGNED_BYTE)
         elif number == _TENSOR_DATA:
-            yield _field(_TENSOR_DATA, (np.frombuffer(content, np.uint8) ^ 128).tobytes())
+            yield _field(_TENSOR_DATA, content.translate(_LESS_128))
         else:
             yield field
 

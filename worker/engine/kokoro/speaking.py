@@ -14,8 +14,8 @@ from worker.engine.kokoro.model import MOST_PHONES, SAMPLES_PER_FRAME, KokoroMod
 from worker.engine.kokoro.phones import guessed_words, phones_of
 from worker.engine.kokoro.voices import KokoroVoices, VoicePack, accent_of, pace_of
 
-FIRST = 40
-"""Frames of the first two pieces, from the first phone; each later one is half as long again as the one before."""
+FIRST, SECOND = 32, 40
+"""Frames of a piece, the first from the first phone. Each later one is half as long again as the one before."""
 _CONTEXT = 16
 """Frames that are made before and after a piece and dropped: without them the level changes by 2 dB."""
 _SEARCHED = 12
@@ -164,7 +164,7 @@ def in_pieces(sound: Callable[[int, int], Pcm], num_frames: int, first: int) -> 
             _join(behind, made[start - begin - _COMPARED :])
         end = num_frames if is_last else goal - _SEARCHED + _quietest(made[goal - _SEARCHED - begin : goal - begin])
         yield made[start - begin : end - begin].reshape(-1)
-        start, size, behind = end, size * 3 // 2 if start else FIRST, made[end - begin - _COMPARED :]
+        start, size, behind = end, size * 3 // 2 if start else SECOND, made[end - begin - _COMPARED :]
 
 
 def _join(last: Pcm, made: Pcm) -> None:

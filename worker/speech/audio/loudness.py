@@ -80,15 +80,11 @@ def loudness_of(pcm: NDArray[np.float32], sample_rate_hz: int) -> float | None:
 
 def _gated(powers: NDArray[np.float64]) -> float:
     """LUFS of the mean square of those blocks that count."""
-    audible = powers[powers > _power(ABSOLUTE_GATE_LUFS)]
+    audible = powers[powers > 10 ** ((ABSOLUTE_GATE_LUFS - OFFSET_DB) / 10)]
     if not len(audible):
         return -math.inf
     counted = audible[audible > audible.mean() * 10 ** (RELATIVE_GATE_LU / 10)]
     return OFFSET_DB + 10 * math.log10(float(counted.mean()))
-
-
-def _power(lufs: float) -> float:
-    return 10 ** ((lufs - OFFSET_DB) / 10)
 
 
 @lru_cache(maxsize=8)

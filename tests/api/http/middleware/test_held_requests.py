@@ -17,9 +17,10 @@ from starlette.requests import Request
 from api.settings import ApiSettings
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.api.harness import SMALL, ServedApi, serve, until_under_way
-from tests.api.jobs.answers.test_waiting import answer_of, asked, num_channels, path_of, until
+from tests.api.jobs.answers.test_waiting import answer_of, asked, num_channels, path_of
 from tests.settings import api_settings_of
 from tests.threads import BoundedExecutor, join_in_time
+from tests.waiting import until
 
 WAITERS = 30
 

@@ -6,8 +6,7 @@ import os
 import signal
 import socket
 import threading
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,9 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from tests.api.harness import SMALL, ServedApi, finish_job, serve, until_under_way
 from tests.settings import api_settings_of
 from tests.threads import BoundedExecutor, join_in_time
+from tests.waiting import until
 
 PATIENCE_S = 60.0
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.02)
 
 
 def num_channels(api: ServedApi) -> int:

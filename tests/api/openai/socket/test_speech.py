@@ -6,8 +6,7 @@ import asyncio
 import dataclasses
 import json
 import threading
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +25,7 @@ from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.live.scripted_worker import MODEL, REVISION, ScriptedWorker, expected
 from tests.api.openai.socket.test_routes import open_socket, refusal
 from tests.threads import join_in_time
+from tests.waiting import until
 
 FAKE = dataclasses.replace(SMALL, name=MODEL, revision=REVISION, speakers=("Ada",))
 START = {"type": "request.start", "voice": "ada", "language": "English", "seed": 7}
@@ -95,13 +95,6 @@ def heard(client: ClientConnection, last: str) -> tuple[bytes, list[dict[str, An
         else:
             events.append(json.loads(message))
     return audio, events
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.01)
 
 
 def test_what_is_unknown_or_beyond_the_model_is_named_and_the_text_is_spoken(speaking: ServedApi) -> None:

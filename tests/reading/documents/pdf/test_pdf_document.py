@@ -173,7 +173,6 @@ def test_contents_and_verse() -> None:
     ]
 
 
-BOX = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]>>"
 ENCRYPTED = paper([column(["Secret."])]).replace(
     b"/Info 5 0 R",
     b"/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<" + b"41" * 32 + b">/U<" + b"42" * 32 + b">>>/ID[<00><00>]",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from rhapsode import Job, Rhapsode
 from rhapsode.cli.failures import failures_in_one_line
 from rhapsode.cli.main import command_line
+from tests.waiting import until
 
 LONG = " ".join(f"The wind and the sun were disputing, and this was said for the {n}th time." for n in range(400))
 PATIENCE_S = 120.0
@@ -20,10 +20,7 @@ PATIENCE_S = 120.0
 def half_told(client: Rhapsode) -> Iterator[Job]:
     """A narration that is paused with some of it spoken, and much of it not."""
     job = client.submit_job(LONG, voice="ada", reuse=False)
-    deadline = time.monotonic() + PATIENCE_S
-    while client.job(job.id).progress.segments.done < 5:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: client.job(job.id).progress.segments.done >= 5)
     yield client.pause(job)
     if not client.job(job.id).state.is_terminal:
         client.cancel(job)

@@ -6,7 +6,6 @@ import io
 import os
 import signal
 import struct
-import time
 import wave
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from rhapsode import Job
 from rhapsode.cli.jobs.wav_sizes import WavSizes, sizes
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.cli.jobs.conftest import PATIENCE_S
+from tests.waiting import until
 
 UNKNOWN = struct.pack("<I", 0xFFFFFFFF)
 SAMPLES = bytes(range(250)) * 4
@@ -75,10 +75,7 @@ def test_a_stream_that_is_interrupted_leaves_a_file_of_its_own_length(
 ) -> None:
     path = tmp_path / "heard.wav"
     process = start_cli("jobs", "listen", half_told.id, "-o", "heard.wav", "--server", stack.url)
-    deadline = time.monotonic() + PATIENCE_S
-    while not path.exists() or path.stat().st_size < 10_000:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: path.exists() and path.stat().st_size >= 10_000)
 
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)

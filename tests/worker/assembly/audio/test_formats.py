@@ -28,7 +28,6 @@ from worker.speech.audio.loudness import LoudnessMeter
 LENGTHS_S = (3.1, 4.7, 0.9, 5.3, 2.2, 3.9)
 PAUSES_S = (0.25, 1.5, 0.6, 1.5, 0.02, 0.0)
 CHAPTERS = (Chapter("One", 0), Chapter("Zwei & mehr", 2), Chapter("三", 4))
-CHAPTER_FIRST = (0, 2, 4)
 TARGET = Loudness(target_lufs=-20.0, max_true_peak_db=-1.5)
 FORMATS = (
     OutputFormat(type=AudioFormat.WAV),

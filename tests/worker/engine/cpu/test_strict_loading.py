@@ -193,11 +193,23 @@ def test_sampling_defaults_are_the_checkpoint_s(checkpoint: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("named", "taken"), [({}, UNLIMITED_TEXT_CHARS), ({"max_text_chars": 280}, 280)])
-def test_a_checkpoint_may_say_how_long_its_texts_are(checkpoint: Path, named: dict[str, object], taken: int) -> None:
+@pytest.mark.parametrize(
+    ("read", "named", "taken"),
+    [
+        (read_max_text_chars, {}, UNLIMITED_TEXT_CHARS),
+        (read_max_text_chars, {"max_text_chars": 280}, 280),
+        (read_text_front_end, {}, "raw"),
+        (read_text_front_end, {"text_front_end": "words"}, "words"),
+        (read_segmentation, {}, "packed"),
+        (read_segmentation, {"segmentation": "sentence"}, "sentence"),
+    ],
+)
+def test_a_checkpoint_may_say_how_its_texts_are_read_and_cut(
+    checkpoint: Path, read: Callable[[Path], object], named: dict[str, object], taken: object
+) -> None:
     edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
 
-    assert read_max_text_chars(checkpoint / "generation_config.json") == taken
+    assert read(checkpoint / "generation_config.json") == taken
 
 
 @pytest.mark.parametrize("named", [0, 19, "280", True, None])
@@ -206,20 +218,6 @@ def test_a_length_that_is_none_is_refused(checkpoint: Path, named: object) -> No
 
     with pytest.raises(CheckpointError, match="max_text_chars"):
         read_max_text_chars(checkpoint / "generation_config.json")
-
-
-@pytest.mark.parametrize(("named", "taken"), [({}, "raw"), ({"text_front_end": "words"}, "words")])
-def test_a_checkpoint_may_say_how_it_reads_numbers(checkpoint: Path, named: dict[str, object], taken: str) -> None:
-    edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
-
-    assert read_text_front_end(checkpoint / "generation_config.json") == taken
-
-
-@pytest.mark.parametrize(("named", "taken"), [({}, "packed"), ({"segmentation": "sentence"}, "sentence")])
-def test_a_checkpoint_may_say_how_its_texts_are_cut(checkpoint: Path, named: dict[str, object], taken: str) -> None:
-    edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
-
-    assert read_segmentation(checkpoint / "generation_config.json") == taken
 
 
 def test_a_front_end_that_nobody_knows_is_refused(checkpoint: Path) -> None:

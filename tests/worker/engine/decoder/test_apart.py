@@ -24,35 +24,14 @@ from tests.worker.engine.contracted_engines import (
     result,
     wait_until,
 )
+from tests.worker.engine.decoder.conftest import FRAMES, TEXT, engine_with
 from worker.engine.decoder.apart import ApartCodecLane
 from worker.engine.decoder.protocol import StartDecoder
 from worker.engine.errors import CheckpointError, EngineDied, RequestCancelled, StartError
 from worker.engine.interface import Engine, InContextPrompt, Speech, SpeechChunk, SpeechRequest
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
-from worker.engine.settings import NativeEngineSettings
 from worker.settings import SMALL_VOICE
-
-TEXT = "The harbour was quiet that evening, and the boats moved slowly against the pier in the dark."
-FRAMES = 40
-"""Five chunks: their text is longer."""
-
-
-def engine_with(checkpoint: Path, *devices: str, slots: int = 4) -> NativeEngine:
-    return NativeEngine(NativeEngineSettings(checkpoint, slots=slots, num_threads=1, decoder_devices=devices))
-
-
-@pytest.fixture(scope="module")
-def together() -> Iterator[NativeEngine]:
-    """The decoder is in the engine's process."""
-    engine = engine_with(SMALL_VOICE)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture(scope="module")
-def expected(together: NativeEngine) -> Speech:
-    return result(together.submit(request_for(together, text=TEXT, frames=FRAMES)))
 
 
 @pytest.fixture

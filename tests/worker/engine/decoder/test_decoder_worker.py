@@ -25,8 +25,9 @@ from tests.worker.engine.contracted_engines import (
     result,
     wait_until,
 )
+from tests.worker.engine.decoder.conftest import FRAMES, TEXT
 from tests.worker.engine.decoder.decoder_worker import TOKEN, DecoderWorker, free_port
-from tests.worker.engine.decoder.test_apart import FRAMES, TEXT, assert_heard, engine_with, spoken
+from tests.worker.engine.decoder.test_apart import assert_heard, spoken
 from worker.engine.decoder import apart
 from worker.engine.decoder.link import RELEASE_HEADER
 from worker.engine.decoder.protocol import RELEASE
@@ -37,19 +38,6 @@ from worker.engine.settings import DecoderAddress, NativeEngineSettings
 from worker.settings import SMALL_VOICE
 
 Starts = Callable[..., DecoderWorker]
-
-
-@pytest.fixture(scope="module")
-def together() -> Iterator[NativeEngine]:
-    """The decoder is in the engine's process."""
-    engine = engine_with(SMALL_VOICE)
-    yield engine
-    engine.close()
-
-
-@pytest.fixture(scope="module")
-def expected(together: NativeEngine) -> Speech:
-    return result(together.submit(request_for(together, text=TEXT, frames=FRAMES)))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +23,7 @@ import pytest
 
 from tests.process_tree import is_alive
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 from tests.worker.engine.speech_stream import SpeechStream
 from worker.engine.errors import (
     CheckpointError,
@@ -86,13 +87,6 @@ def _request(request_id: str, text: str = "A sentence.", seed: int = 0) -> Speec
 def _pid(engine: EngineProcess) -> int:
     assert engine.pid is not None
     return engine.pid
-
-
-def _eventually(is_so: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
-    until_s = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < until_s, "it did not come true"
-        time.sleep(0.01)
 
 
 def _serves(engine: EngineProcess) -> bool:
@@ -180,7 +174,7 @@ def test_streams_that_are_given_up_leave_the_process_as_it_was(steady: EnginePro
 
     assert _serves(steady)
     assert steady.pid == before
-    _eventually(lambda: steady.stats().active == 0)
+    until(lambda: steady.stats().active == 0)
 
 
 def test_a_stream_ends_with_the_process_that_made_it(engine: EngineProcess) -> None:
@@ -233,27 +227,27 @@ def test_a_request_too_large_for_the_socket_is_rejected_and_nothing_else_suffers
 
 def test_cancel_frees_the_slot(steady: EngineProcess) -> None:
     future = steady.submit(_request("unwanted", LONG_TEXT))
-    _eventually(lambda: steady.stats().active > 0)
+    until(lambda: steady.stats().active > 0)
 
     steady.cancel("unwanted")
     steady.cancel("never heard of")
 
     with pytest.raises(RequestCancelled):
         future.result(TIMEOUT_S)
-    _eventually(lambda: steady.stats().active == 0)
+    until(lambda: steady.stats().active == 0)
 
 
 def test_statistics_follow_the_engine(steady: EngineProcess) -> None:
     finished = steady.stats().finished
     steady.submit(_request("counted")).result(TIMEOUT_S)
 
-    _eventually(lambda: steady.stats().finished > finished)
+    until(lambda: steady.stats().finished > finished)
 
 
 def test_a_killed_engine_fails_all_in_flight_and_serves_the_next(engine: EngineProcess) -> None:
     first = _pid(engine)
     in_flight = [engine.submit(_request(f"r{i}", LONG_TEXT)) for i in range(20)]
-    _eventually(lambda: engine.stats().active > 0)
+    until(lambda: engine.stats().active > 0)
 
     os.kill(first, signal.SIGKILL)
 
@@ -287,9 +281,9 @@ def test_every_call_ends_while_the_engine_is_killed_again_and_again(engine: Engi
         futures = [threads.submit(talk, speaker) for speaker in range(32)]
         try:
             for _ in range(3):
-                _eventually(lambda: engine.stats().active > 0)
+                until(lambda: engine.stats().active > 0)
                 os.kill(_pid(engine), signal.SIGKILL)
-                _eventually(lambda: engine.pid is None)
+                until(lambda: engine.pid is None)
         finally:
             killed.set()
         wait(futures, TIMEOUT_S)
@@ -308,7 +302,7 @@ def test_poison_kills_the_process_and_not_the_worker(engine: EngineProcess) -> N
 
 def test_a_stopped_process_is_found_by_its_silence(engine: EngineProcess) -> None:
     future = engine.submit(_request("a", LONG_TEXT))
-    _eventually(lambda: engine.stats().active > 0)
+    until(lambda: engine.stats().active > 0)
 
     os.kill(_pid(engine), signal.SIGSTOP)
 
@@ -335,7 +329,7 @@ def test_an_idle_engine_outlives_the_watchdog(engine: EngineProcess) -> None:
 
 def test_a_call_during_a_restart_can_be_cancelled(engine: EngineProcess) -> None:
     os.kill(_pid(engine), signal.SIGKILL)
-    _eventually(lambda: engine.pid is None)
+    until(lambda: engine.pid is None)
 
     future = engine.submit(_request("early"))
     assert engine.stats().waiting == 1
@@ -349,12 +343,12 @@ def test_a_call_does_not_wait_for_ever_for_a_restart() -> None:
     times = ProcessTimes(queue_s=0.2)
     with _running(FakeEngineSettings(step_s=0.001), times) as engine:
         os.kill(_pid(engine), signal.SIGKILL)
-        _eventually(lambda: engine.pid is None)
+        until(lambda: engine.pid is None)
 
         with pytest.raises(EngineDied, match="not ready within"):
             engine.submit(_request("early")).result(TIMEOUT_S)
 
-        _eventually(lambda: engine.submit(_request("late")).exception(TIMEOUT_S) is None)
+        until(lambda: engine.submit(_request("late")).exception(TIMEOUT_S) is None)
         assert _serves(engine)
 
 
@@ -370,7 +364,7 @@ def test_close_fails_what_is_in_flight_and_leaves_no_process() -> None:
         for future in in_flight:
             with pytest.raises(EngineDied):
                 future.result(TIMEOUT_S)
-        _eventually(lambda: not is_alive(pid))
+        until(lambda: not is_alive(pid))
         assert engine.deaths == 0
 
 
@@ -428,7 +422,7 @@ def test_a_host_ends_with_its_worker() -> None:
         worker.kill()
         worker.wait()
 
-    _eventually(lambda: not is_alive(host), timeout_s=30)
+    until(lambda: not is_alive(host), within_s=30)
 
 
 def test_signals_to_the_group_do_not_end_the_host(steady: EngineProcess) -> None:
@@ -444,7 +438,7 @@ def test_what_the_host_writes_to_stderr_is_logged(caplog: pytest.LogCaptureFixtu
         host = _pid(engine)
         Path(f"/proc/{host}/fd/2").write_text("a word from below\n")
 
-        _eventually(lambda: f"engine host {host}: a word from below" in caplog.text)
+        until(lambda: f"engine host {host}: a word from below" in caplog.text)
 
 
 SAYS_NONSENSE_ONCE = """#!{python}
@@ -507,13 +501,13 @@ def test_another_process_calls_the_engine_by_its_own_line(engine: EngineProcess)
         assert _serves(engine)
 
         long = line.submit(_request("long", LONG_TEXT))
-        _eventually(lambda: engine.stats().active == 1)
+        until(lambda: engine.stats().active == 1)
         os.kill(_pid(engine), signal.SIGKILL)
         with pytest.raises(EngineDied):
             long.result(TIMEOUT_S)
 
         later = line.submit(_request("later", "It waits."))
-        _eventually(lambda: _opens(engine, first))
+        until(lambda: _opens(engine, first))
         line.use(engine.open_line()[1])
         assert np.array_equal(later.result(TIMEOUT_S).pcm, fake_speech("It waits.", 0)[0])
     finally:
@@ -524,11 +518,11 @@ def test_calls_of_a_line_whose_process_is_gone_leave_the_engine(engine: EnginePr
     line = EngineLine(engine.info)
     line.use(engine.open_line()[1])
     calls = [line.submit(_request(f"long-{number}", LONG_TEXT)) for number in range(8)]
-    _eventually(lambda: engine.stats().active == 8)
+    until(lambda: engine.stats().active == 8)
 
     line.close()
 
-    _eventually(lambda: engine.stats().active == 0)
+    until(lambda: engine.stats().active == 0)
     for call in calls:
         with pytest.raises(EngineDied):
             call.result(TIMEOUT_S)

@@ -41,19 +41,15 @@ def test_lone_surrogates_are_rejected(checkpoint: Path) -> None:
         load(checkpoint).encode("bad \ud800 text")
 
 
-def test_a_line_of_merges_that_is_no_pair_is_named(checkpoint: Path) -> None:
-    path = checkpoint / "merges.txt"
-    path.write_text("#version: 0.2\na b c\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("merge", "complaint"), [("a b c", r"merges\.txt:2 is not a pair"), ("q q", r"does not fit vocab\.json")]
+)
+def test_merges_that_are_no_pair_or_that_the_vocabulary_lacks_are_refused(
+    checkpoint: Path, merge: str, complaint: str
+) -> None:
+    (checkpoint / "merges.txt").write_text(f"#version: 0.2\n{merge}\n", encoding="utf-8")
 
-    with pytest.raises(CheckpointError, match=r"merges\.txt:2 is not a pair"):
-        load(checkpoint)
-
-
-def test_merges_that_the_vocabulary_lacks_are_refused(checkpoint: Path) -> None:
-    path = checkpoint / "merges.txt"
-    path.write_text("#version: 0.2\nq q\n", encoding="utf-8")
-
-    with pytest.raises(CheckpointError, match=r"does not fit vocab\.json"):
+    with pytest.raises(CheckpointError, match=complaint):
         load(checkpoint)
 
 

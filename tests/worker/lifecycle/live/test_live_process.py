@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,6 +15,7 @@ from storage.live.messages import ENGINE_DIED, WORKER_LEAVING, OpenRefused, Stre
 from storage.runtime.config.settings import SettingsError, StorageSettings
 from tests.process_tree import children_of, runs_module
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 from tests.worker.live.caller import HeardStream, an_order, calling
 from worker.engine.fake import fake_streamed_speech
 from worker.engine.process.engine_process import EngineProcess
@@ -57,13 +58,6 @@ def live(settings: WorkerSettings, engine: EngineProcess) -> Iterator[LiveProces
     live.close()
 
 
-def _eventually(holds: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < give_up_s
-        time.sleep(0.01)
-
-
 def _address(live: LiveProcess) -> LiveAddress:
     address = live.address()
     assert address is not None
@@ -93,7 +87,7 @@ def test_it_speaks_what_the_engine_makes(live: LiveProcess) -> None:
     _, frames = fake_streamed_speech(HELLO, 7)
     assert isinstance(stream.end, StreamDone)
     assert stream.codes[0] == frames.astype("<i2").tobytes()
-    _eventually(lambda: _streams_done(live) == 1)
+    until(lambda: _streams_done(live) == 1)
     assert (live.num_places, live.num_streams, _address(live).free) == (LIVE_SLOTS, 0, LIVE_SLOTS)
 
 
@@ -103,9 +97,9 @@ def test_a_killed_process_frees_the_engine_and_another_one_serves(live: LiveProc
         caller.open("s", an_order(LONG))
         caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
         os.kill(_pid(), signal.SIGKILL)
-        _eventually(lambda: engine.stats().active == 0)
+        until(lambda: engine.stats().active == 0)
 
-    _eventually(lambda: (address := live.address()) is not None and address.token != before.token)
+    until(lambda: (address := live.address()) is not None and address.token != before.token)
     assert isinstance(_heard(live).end, StreamDone)
     assert engine.deaths == 0
 
@@ -129,12 +123,12 @@ def test_a_killed_engine_ends_its_streams_and_the_next_one_speaks(live: LiveProc
 
 def test_a_process_that_takes_anothers_place_refuses_as_that_one_did(live: LiveProcess) -> None:
     live.refuse_new(is_leaving=True)
-    _eventually(lambda: _address(live).free == 0)
+    until(lambda: _address(live).free == 0)
     before = _address(live)
     os.kill(_pid(), signal.SIGKILL)
-    _eventually(lambda: (address := live.address()) is not None and address.token != before.token)
+    until(lambda: (address := live.address()) is not None and address.token != before.token)
 
-    _eventually(lambda: _address(live).free == 0)
+    until(lambda: _address(live).free == 0)
     end = _heard(live).end
 
     assert isinstance(end, OpenRefused)
@@ -147,7 +141,7 @@ def test_it_refuses_for_a_swap_only_while_it_is_idle(live: LiveProcess) -> None:
         caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
         assert not live.refuse_if_idle()
         caller.cancel("s")
-        _eventually(live.refuse_if_idle)
+        until(live.refuse_if_idle)
 
 
 def test_its_end_hands_streams_over(live: LiveProcess) -> None:
@@ -177,7 +171,7 @@ def test_its_end_leaves_streams_their_grace(live: LiveProcess, engine: EnginePro
 
     assert isinstance(end, StreamDone)
     assert took_s > 3
-    _eventually(lambda: engine.stats().active == 0)
+    until(lambda: engine.stats().active == 0)
 
 
 def test_a_port_that_is_taken_is_named_at_the_start(settings: WorkerSettings, engine: EngineProcess) -> None:

@@ -10,9 +10,8 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 from storage.ids import TenantId
 from tests.process_tree import is_alive
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 from tests.worker.speech.postprocessing.eventful_text import DeadlyText, WaitingText
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
 from worker.speech.postprocessing.child import PostProcessorUnusable
@@ -51,13 +51,6 @@ def no_descriptors() -> Generator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def eventually(is_so: Callable[[], object]) -> None:
-    until_s = time.monotonic() + STATE_S
-    while not is_so():
-        assert time.monotonic() < until_s
-        time.sleep(0.005)
-
-
 def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, str], tmp_path: Path) -> None:
     pool = PostProcessorPool(1, 4, "folder", "test", environment)
     pool.start()
@@ -66,9 +59,9 @@ def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, s
     with BoundedExecutor(4) as threads:
         waiting = [replace(utterance(), text=WaitingText(TEXT, tmp_path, name)) for name in names]
         innocent = [threads.submit(pool.judge, each, *REST) for each in waiting]
-        eventually(lambda: len(os.listdir(tmp_path)) == len(names))
+        until(lambda: len(os.listdir(tmp_path)) == len(names))
         guilty = threads.submit(pool.judge, replace(utterance(), text=DeadlyText(TEXT)), *REST)
-        eventually(lambda: pool.report().deaths)
+        until(lambda: pool.report().deaths)
         (tmp_path / "go").touch()
 
         assert all(each.result().passed for each in innocent)
@@ -88,7 +81,7 @@ def test_a_pool_that_is_closed_waits_for_nothing(environment: dict[str, str], tm
     with BoundedExecutor(2) as threads:
         waiting = replace(utterance(), text=WaitingText(TEXT, tmp_path, "waiting"))
         under_way = threads.submit(pool.judge, waiting, *REST)
-        eventually(lambda: os.listdir(tmp_path))
+        until(lambda: os.listdir(tmp_path))
         in_line = threads.submit(pool.judge, utterance(), *REST)
         os.kill(pid, signal.SIGSTOP)
         pool.close()
@@ -112,7 +105,7 @@ def test_a_process_that_cannot_be_made_for_want_of_descriptors_is_made_later(
         with no_descriptors():
             os.kill(pool.pids[0], signal.SIGKILL)
             verdict = threads.submit(pool.judge, utterance(), *REST)
-            eventually(lambda: "cannot start" in caplog.text)
+            until(lambda: "cannot start" in caplog.text)
 
         assert verdict.result().passed
     pool.close()
@@ -138,7 +131,7 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
 
     assert set(results) == {expected}
     assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
-    eventually(lambda: pool.report().deaths > before)
+    until(lambda: pool.report().deaths > before)
 
 
 def test_packs_are_whole_though_those_who_write_them_are_killed(pool: PostProcessorPool, folder: Path) -> None:
@@ -161,7 +154,7 @@ def test_packs_are_whole_though_those_who_write_them_are_killed(pool: PostProces
         files = [data[place.offset : place.offset + place.num_bytes] for place in places]
         assert [hashlib.sha256(file).hexdigest() for file in files] == [each.sha256 for each in stored]
         assert len(data) == sum(each.num_bytes for each in stored)
-    eventually(lambda: pool.report().deaths > before)
+    until(lambda: pool.report().deaths > before)
 
 
 def test_a_call_that_waits_for_a_channel_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
@@ -188,7 +181,7 @@ def test_a_process_that_is_killed_while_idle_is_replaced_before_anybody_asks(poo
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
 
-    eventually(lambda: len(pool.pids) == len(killed) and not set(pool.pids) & set(killed))
+    until(lambda: len(pool.pids) == len(killed) and not set(pool.pids) & set(killed))
 
     assert pool.report().deaths == deaths + len(killed)
 
@@ -256,4 +249,4 @@ def test_a_process_that_is_stopped_ends_with_a_worker_that_is_killed(environment
 
         worker.kill()
 
-    eventually(lambda: not is_alive(postprocessor))
+    until(lambda: not is_alive(postprocessor))

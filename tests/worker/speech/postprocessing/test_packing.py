@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 
@@ -18,6 +18,7 @@ from storage.jobs.work_items import Lease
 from storage.segments.packs import MAX_SEGMENTS
 from tests.property_tests import examples
 from tests.threads import BoundedExecutor
+from tests.waiting import until
 from tests.worker.speech.postprocessing.speech_to_finish import HEADER, speech
 from worker.speech.postprocessing.interface import PackPart, SpeechToStore, StoredSpeech
 from worker.speech.postprocessing.packing import SegmentPacker
@@ -82,13 +83,6 @@ def threads() -> Iterator[BoundedExecutor]:
         yield threads
 
 
-def eventually(is_so: Callable[[], object]) -> None:
-    until_s = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < until_s
-        time.sleep(0.002)
-
-
 def waiting(desk: Desk) -> int:
     return desk.packer.waiting
 
@@ -105,7 +99,7 @@ def test_those_that_come_together_are_stored_together_once_no_other_is_to_come(t
     flowing(desk, lease(1), lease(2), lease(3))
 
     first, second = desk.bring(lease(1)), desk.bring(lease(2))
-    eventually(lambda: waiting(desk) == 2)
+    until(lambda: waiting(desk) == 2)
     assert desk.store.packs == []
     third = desk.bring(lease(3))
 
@@ -119,7 +113,7 @@ def test_one_that_fails_beforehand_is_not_waited_for(threads: BoundedExecutor) -
     flowing(desk, lease(1), lease(2), lease(3))
 
     both = desk.bring(lease(1)), desk.bring(lease(2))
-    eventually(lambda: waiting(desk) == 2)
+    until(lambda: waiting(desk) == 2)
     desk.end(lease(3))
 
     assert [each.result(60) for each in both] == [True, True]
@@ -162,7 +156,7 @@ def test_jobs_do_not_share_a_pack(threads: BoundedExecutor) -> None:
     assert desk.bring(others[0]).result(60) is False
 
     mixed = [desk.bring(each) for each in (lease(1), others[1])]
-    eventually(lambda: waiting(desk) == 2)
+    until(lambda: waiting(desk) == 2)
     mixed += [desk.bring(each) for each in (lease(2), others[2])]
 
     assert [each.result(60) for each in mixed] == [True] * 4
