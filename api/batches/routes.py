@@ -26,7 +26,7 @@ from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
 from api.http.parsing import parse_body
 from api.http.problems.problem import HttpProblem, invalid_field, problem
-from api.http.times import shown
+from api.http.times import moment, optional_moment
 from api.jobs.answers.failure_view import job_problem
 from api.jobs.answers.view import JobViewer, audio_s_done
 from api.services.container import ApiServices
@@ -227,10 +227,15 @@ def _answer(batch: Batch, headers: dict[str, str]) -> Response:
 def _shown(record: JobRecord, links: LinkBuilder) -> Batch:
     spec = _spec(record)
     own = links.batch(record.id)
-    return shown(
-        Batch,
-        record,
+    return Batch(
+        id=record.id,
+        state=record.state,
+        created_at=moment(record.created_at_ms),
+        started_at=optional_moment(record.started_at_ms),
+        finished_at=optional_moment(record.finished_at_ms),
+        expires_at=optional_moment(record.expires_at_ms),
         counts=BatchCounts(total=spec.num_lines, made=_num_made(record, spec), **asdict(record.children)),
+        metadata=record.metadata,
         links=BatchLinks(
             self_=own,
             jobs=f"{links.base}/v1/jobs?batch_id={record.id}",

@@ -14,7 +14,7 @@ from api.dependencies import JsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field
-from api.http.times import shown
+from api.http.times import moment, optional_moment
 from rhapsode.contract.operators.keys import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
 from storage.ids import KEY_ID, KeyId, TenantId
 from storage.tenants.api_keys import ApiKey, Scope
@@ -57,7 +57,16 @@ def revoke_key(tenant: Tenant, services: Services, key_id: KnownKeyId) -> None:
 
 def _view(record: ApiKey) -> ApiKeyView:
     scopes: list[ScopeName] = [scope.value for scope in Scope if scope in record.scopes]
-    return shown(ApiKeyView, record, prefix=record.shown, scopes=tuple(scopes))
+    return ApiKeyView(
+        id=record.id,
+        tenant=record.tenant,
+        name=record.name,
+        prefix=record.shown,
+        scopes=tuple(scopes),
+        created_at=moment(record.created_at_ms),
+        expires_at=optional_moment(record.expires_at_ms),
+        last_used_at=optional_moment(record.last_used_at_ms),
+    )
 
 
 def _future_ms(expires: datetime | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -13,7 +14,7 @@ from api.dependencies import OptionalJsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, problem
-from api.http.times import moment, shown
+from api.http.times import moment
 from rhapsode.contract.operators.fleet import AuditView, CounterDifference, DeadLetterList, DeadLetterView
 from rhapsode.contract.operators.reconcile import ReconcileOrder, ReconcileView
 from storage.errors import AuditOvertaken
@@ -75,7 +76,7 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
 
 
 def _dead_letter(each: DeadLetter) -> DeadLetterView:
-    return shown(DeadLetterView, each)
+    return DeadLetterView(at=moment(each.at_ms), **asdict(each))
 
 
 def _audit(record: AuditRecord) -> AuditView:

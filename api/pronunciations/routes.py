@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -18,7 +18,7 @@ from api.http.bodies import body
 from api.http.cursors import PageQuery, decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import FieldViolation, HttpProblem, invalid, problem
-from api.http.times import shown
+from api.http.times import moment
 from api.services.container import ApiServices
 from reading.spelling.rules import PronunciationRule, decode_rules, encode_rules
 from rhapsode.contract.base import Name
@@ -235,10 +235,14 @@ def _known(record: DictionaryRecord, number: int) -> VersionRecord:
 
 
 def _shown(record: DictionaryRecord) -> Dictionary:
-    versions = tuple(_shown_version(record, version) for version in record.versions)
-    return shown(Dictionary, record, versions=versions)
+    return Dictionary(
+        id=record.id,
+        name=record.name,
+        created_at=moment(record.created_at_ms),
+        versions=tuple(_shown_version(record, version) for version in record.versions),
+    )
 
 
 def _shown_version(record: DictionaryRecord, version: VersionRecord) -> Version:
     reference = str(DictionaryVersion(record.id, version.version))
-    return shown(Version, version, reference=reference)
+    return Version(reference=reference, created_at=moment(version.created_at_ms), **asdict(version))

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Literal
 
-from api.http.times import moment, shown
+from api.http.times import moment
 from rhapsode.contract.operators.fleet import (
     EngineState,
     FleetMinute,
@@ -30,13 +30,22 @@ MOST_TENANTS = 10
 def worker_view(listed: ListedWorker) -> WorkerView:
     report = listed.report
     engine, memory = report.engine, report.voice_cache
-    return shown(
-        WorkerView,
-        report,
+    return WorkerView(
+        name=report.name,
         role=report.role.value,
         state=listed.state.value,
+        queue=report.queue,
+        model=report.model,
+        other_models=report.other_models,
+        slots=report.slots,
+        leases=report.leases,
         live_slots=report.live.live_slots if report.live else None,
         live_streams=report.live.streams if report.live else None,
+        tasks_down=report.tasks_down,
+        host=report.host,
+        pid=report.pid,
+        version=report.version,
+        started_at=moment(report.started_at_ms),
         seen_at=moment(listed.seen_at_ms),
         engine=EngineState.model_validate(engine, from_attributes=True) if engine else None,
         voice_cache=VoiceMemory.model_validate(memory, from_attributes=True) if memory else None,
@@ -72,12 +81,16 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
     known = [drain_s for drain_s in drains if drain_s is not None]
     slots = sum(slots for _, slots in running)
     filled = sum((engine.batch_fill or 0.0) * slots for engine, slots in running)
-    return shown(
-        QueueTotals,
-        overview,
+    return QueueTotals(
+        unfinished_jobs=overview.unfinished_jobs,
+        scheduled_jobs=overview.scheduled_jobs,
         backlog_audio_s=sum(queue.backlog_ms for queue in overview.queues) / 1000,
+        leases=overview.leases,
+        retries_waiting=overview.retries_waiting,
+        dead_letters=overview.dead_letters,
         audio_s_per_s=round(sum(engine.audio_s_per_s or 0.0 for engine, _ in running), 3),
         batch_fill=round(filled / slots, 4) if slots else None,
+        claims_held=overview.claims_held,
         drain_s=_rounded(max(known, default=0.0)) if len(known) == len(drains) else None,
         live_streams=sum(each.streams for each in live),
         live_slots=sum(each.live_slots for each in live),
@@ -100,18 +113,24 @@ def minute_of(
     steps = [report.engine.step_ms for report in reports if report.engine and report.engine.step_ms is not None]
     classes = [seen for queue in overview.queues for seen in queue.classes.values()]
     slowest = max(classes, key=lambda seen: seen.oldest_wait_ms or 0)
-    return shown(
-        FleetMinute,
-        totals,
+    return FleetMinute(
         at=moment(at_ms),
         workers=len(reports),
         audio_s_per_s=_rounded(audio_s_per_s, 3),
+        batch_fill=totals.batch_fill,
         step_ms_p50=round(statistics.median(steps), 2) if steps else None,
         step_ms_most=round(max(steps), 2) if steps else None,
+        backlog_audio_s=totals.backlog_audio_s,
+        drain_s=totals.drain_s,
+        unfinished_jobs=totals.unfinished_jobs,
+        leases=totals.leases,
+        retries_waiting=totals.retries_waiting,
+        live_streams=totals.live_streams,
         oldest_wait_s=_seconds(slowest.oldest_wait_ms),
         wait_p50_s=_seconds(slowest.wait_p50_ms),
         wait_p95_s=_seconds(slowest.wait_p95_ms),
         given_up=given_up,
+        dead_letters=totals.dead_letters,
     )
 
 
@@ -122,7 +141,15 @@ def lane_of(queue: str) -> Lane:
 
 
 def _class_view(name: Literal["interactive", "bulk"], seen: ClassOverview) -> QueueClass:
-    return shown(QueueClass, seen, job_class=name, backlog_audio_s=seen.backlog_ms / 1000)
+    return QueueClass(
+        job_class=name,
+        backlog_audio_s=seen.backlog_ms / 1000,
+        jobs=seen.jobs,
+        tenants=seen.tenants,
+        oldest_wait_s=_seconds(seen.oldest_wait_ms),
+        wait_p50_s=_seconds(seen.wait_p50_ms),
+        wait_p95_s=_seconds(seen.wait_p95_ms),
+    )
 
 
 def _reports_of_responsive(workers: Sequence[ListedWorker]) -> Sequence[WorkerReport]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
-from api.http.times import shown
 from api.services.container import ApiServices
 from api.settings import MAX_DOCUMENT_BYTES
 from reading.estimates import MAX_AUDIO_MS
@@ -28,6 +27,7 @@ from rhapsode.contract.jobs.input import (
     Normalization,
     SourceType,
 )
+from rhapsode.contract.jobs.output import AudioFormat
 from rhapsode.contract.jobs.presets import PRESETS
 from storage.narration.audio_formats import FORMATS
 from storage.queue.model_registry import served_models
@@ -45,7 +45,7 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
             document_formats=tuple(each.value for each in DocumentFormat),
         ),
         ssml=ssml_capability(),
-        output_formats=tuple(shown(FormatCapability, facts, type=name.value) for name, facts in FORMATS.items()),
+        output_formats=tuple(_format(name) for name in FORMATS),
         presets=tuple(PresetCapability(name=name.value, output=dict(each.output)) for name, each in PRESETS.items()),
         normalization=(
             NormalizationCapability(name=Normalization.OFF.value, languages=()),
@@ -54,6 +54,18 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
         languages=tuple(sorted({language for card in served for language in card.languages})),
         language_tags=LANGUAGE_NAMES,
         limits=_limits(services),
+    )
+
+
+def _format(name: AudioFormat) -> FormatCapability:
+    facts = FORMATS[name]
+    return FormatCapability(
+        type=name.value,
+        content_type=facts.content_type,
+        sample_rates_hz=tuple(facts.sample_rates_hz),
+        default_bitrate_kbps=facts.default_bitrate_kbps,
+        has_chapters=facts.has_chapters,
+        has_tags=facts.has_tags,
     )
 
 

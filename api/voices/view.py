@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from api.http.links import LinkBuilder
-from api.http.times import shown
+from api.http.times import moment
 from api.voices.matching import modes_of
 from rhapsode.contract.voices import voices as voice_schemas
 from storage.queue.model_registry import ModelCard, served_models
@@ -17,18 +17,30 @@ _KOKORO = re.compile(r"([ab])([fm])_[a-z]+")
 
 
 def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard]) -> voice_schemas.Voice:
-    return shown(
-        voice_schemas.Voice,
-        record,
+    consent = record.consent
+    return voice_schemas.Voice(
+        id=record.id,
         kind="own",
+        name=record.name,
         models=tuple(card.name for card in served_models(cards) if modes_of(record, card)),
-        sample=shown(
-            voice_schemas.VoiceSample,
-            record.source,
+        language=record.language,
+        description=record.description,
+        ref_text=record.ref_text,
+        revision=record.revision,
+        sample=voice_schemas.VoiceSample(
             kind=record.source.kind.value,
+            media_type=record.source.media_type,
+            duration_s=record.source.duration_s,
+            repairs=record.source.repairs,
+            bytes=record.source.bytes,
+            sha256=record.source.sha256,
             url=links.voice_sample(record.id),
         ),
-        consent=record.consent and shown(voice_schemas.VoiceConsent, record.consent),
+        consent=consent
+        and voice_schemas.VoiceConsent(statement=consent.statement, actor=consent.actor, at=moment(consent.at_ms)),
+        created_at=moment(record.created_at_ms),
+        updated_at=moment(record.updated_at_ms),
+        metadata=record.metadata,
         links=voice_schemas.VoiceLinks(
             self_=links.voice(record.id),
             sample=links.voice_sample(record.id),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from api.http.times import shown
+from api.http.times import moment, optional_moment
 from rhapsode.contract.voices.caches import Failure, ShownState, VoiceCache
 from storage.queue.model_registry import ModelCard
 from storage.voices.records import CacheState, VoiceCacheRecord
@@ -12,16 +12,21 @@ from storage.voices.records import CacheState, VoiceCacheRecord
 
 def shown_cache(cache: VoiceCacheRecord, cards: Sequence[ModelCard]) -> VoiceCache:
     artifact, error = cache.artifact, cache.error
-    return shown(
-        VoiceCache,
-        cache,
+    return VoiceCache(
         voice=cache.target.voice,
         model=cache.target.model,
         mode=cache.target.mode.value,
         state=shown_state(cache, cards),
+        content=cache.content,
+        model_revision=cache.model_revision,
         bytes=artifact.bytes if artifact else None,
         sha256=artifact.sha256 if artifact else None,
         error=Failure(code=error.code, detail=error.detail) if error else None,
+        job=cache.job,
+        attempts=cache.attempts,
+        requested_at=moment(cache.requested_at_ms),
+        finished_at=optional_moment(cache.finished_at_ms),
+        build_s=None if cache.build_ms is None else cache.build_ms / 1000,
     )
 
 
