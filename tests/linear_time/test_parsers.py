@@ -245,7 +245,7 @@ SLOW = frozenset(
 OURS = frozenset(
     {
         # What this release or another has written itself, and checks while it reads.
-        *("storage.jobs.record_codec.decode_spec", "storage.jobs.record_codec.decode_metadata"),
+        *("storage.jobs.record_codec.decode_spec",),
         *("storage.jobs.record_codec.decode_warnings", "storage.segments.file.decode_header"),
         *("storage.jobs.record_codec.decode_submission", "storage.jobs.chapter_files.decode_chapter_files"),
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
