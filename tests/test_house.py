@@ -18,13 +18,13 @@ SYNC_CLIENT = "rhapsode.client.sync"
 SHARED_NAMES = {"Job"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 114_389
+MOST_LINES = 114_291
 MOST_SETTINGS = 74
 MOST_OPTIONS = 226
-MOST_SMALL_FILES = 17
+MOST_SMALL_FILES = 13
 SMALL_LINES = 45
 MOST_ENTRIES = 15
-MOST_LARGE_FOLDERS = 15
+MOST_LARGE_FOLDERS = 8
 MOST_NAMES_OF_READING = 66
 NO_ENTRIES = {"__init__.py", "__pycache__", "README.md"}
 

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from worker.engine.random_checkpoint.directory import write_checkpoint
-from worker.engine.random_checkpoint.json_file import write_json
+from worker.engine.random_checkpoint.directory import write_checkpoint, write_json
 from worker.engine.random_checkpoint.shapes import Codec, Shape, SpeakerShape, StackShape, shape_of
 
 

@@ -9,7 +9,7 @@ from api.http.problems.problem import deadline_unreachable, invalid_field
 from api.http.times import moment
 from storage.job_store.queue_position import QueuePositions
 from storage.jobs.record import queue_of
-from storage.jobs.service_classes import job_class
+from storage.jobs.states import job_class
 from storage.jobs.submissions import Submission
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from lxml import etree
 
 from reading.documents.article import keep_article
-from reading.documents.bare_headings import with_bare_headings_joined
-from reading.documents.bold_headings import name_bold_headings
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
+from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import local_name, parse_html
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.script.builder import ScriptBuilder

@@ -21,10 +21,8 @@ from rhapsode.contract.webhook_events import BATCH_EVENTS, JOB_EVENTS
 from storage.database import keys
 from storage.database.layout import LAYOUT
 from storage.jobs import delivery_limits
-from storage.jobs.failure_codes import CALLERS_FAULTS
 from storage.jobs.record import KEPT_DAYS as USAGE_KEPT_DAYS
-from storage.jobs.service_classes import INTERACTIVE_AUDIO_MS
-from storage.jobs.states import MOVES
+from storage.jobs.states import CALLERS_FAULTS, INTERACTIVE_AUDIO_MS, MOVES
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS
 
 LAST_USE_STEP_MS = 60_000

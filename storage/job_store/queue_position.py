@@ -15,7 +15,7 @@ from rhapsode.contract.jobs.states import JobClass, JobState
 from storage.database.functions import Arguments, Clock, Functions, Reply
 from storage.ids import TenantId, WorkQueue
 from storage.jobs.record import JobRecord, queue_of
-from storage.jobs.service_classes import job_class
+from storage.jobs.states import job_class
 from storage.jobs.submissions import Submission
 
 INTERACTIVE_SHARE = 0.8

@@ -12,7 +12,7 @@ from storage.job_store.calls import JobCalls, key_arguments, key_sha256, record_
 from storage.job_store.queue_position import QueuePosition, QueuePositions
 from storage.jobs.record import JobRecord, queue_of
 from storage.jobs.record_codec import submitted_fields
-from storage.jobs.service_classes import job_class
+from storage.jobs.states import job_class
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.tickets import Tickets
 

@@ -11,8 +11,7 @@ from tests.tiny_checkpoint import RepeatableDraws
 from worker.engine.interface import Pcm
 from worker.engine.random_checkpoint.codec_weights import codec_weights
 from worker.engine.random_checkpoint.configuration import codec_config, model_config
-from worker.engine.random_checkpoint.directory import speaker_encoder_weights, write_text_tokenizer
-from worker.engine.random_checkpoint.json_file import write_json
+from worker.engine.random_checkpoint.directory import speaker_encoder_weights, write_json, write_text_tokenizer
 from worker.engine.random_checkpoint.shapes import shape_of
 from worker.engine.random_checkpoint.weights import Weights
 from worker.engine.stages.codec import CodecStage

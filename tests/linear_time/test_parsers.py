@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from api.http.audio_negotiation import choose_format
 from api.http.cursors import decode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.json_body import check_bounds, parse_json
 from api.http.problems.problem import HttpProblem
 from api.jobs.answers.segment_ids import segment_index
 from api.jobs.answers.waiting import requested_wait_s
+from api.jobs.segments.audio_routes import choose_format
 from api.jobs.submission.submission import parse_job_request
 from api.openai.orders import parse_wish
 from api.openai.socket.incoming_text import IncomingText
@@ -138,7 +138,7 @@ def taken(pieces: Iterable[str]) -> None:
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
-    "api.http.audio_negotiation.choose_format": choose_format,
+    "api.jobs.segments.audio_routes.choose_format": choose_format,
     "api.http.cursors.decode_cursor": lambda text: decode_cursor(text, JOB_ID),
     "api.http.idempotency_key.idempotency_key": lambda text: idempotency_key(text, text.encode(), "/"),
     "api.http.json_body.check_bounds": check_bounds,

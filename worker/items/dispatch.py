@@ -10,8 +10,8 @@ from collections.abc import Callable
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.job_store.object_folders import destination_of
 from storage.job_store.store import JobStore
-from storage.jobs.failure_codes import CALLERS_FAULTS
 from storage.jobs.record import JobError
+from storage.jobs.states import CALLERS_FAULTS
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
 from storage.objects import keys

@@ -39,8 +39,7 @@ from worker.live.parts import LiveParts
 from worker.live.pieces import PeekedText, TextSource
 from worker.live.places import LivePlaces
 from worker.live.resuming import ResumeStart, start_of
-from worker.live.segment import LiveSegment, SegmentEvents
-from worker.live.segment_audio import SentAudio
+from worker.live.segment import LiveSegment, SegmentEvents, SentAudio
 from worker.live.short_takes import MOST_TAKES, Heard, first_events
 from worker.live.text_source import text_source
 from worker.live.voicing import TEXT_MODES, StreamOver, StreamPatience, conditioning_of, needs_store, refuse_impossible

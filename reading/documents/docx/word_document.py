@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from lxml import etree
 
 from reading.documents.archive import Archive
-from reading.documents.bare_headings import with_bare_headings_joined
-from reading.documents.bold_headings import name_bold_headings
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.docx.body import html_of
 from reading.documents.docx.numbering import read_numbering
 from reading.documents.docx.styles import read_styles
 from reading.documents.errors import ONLY_PICTURES, DocumentError
+from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import local_name, parse_xml
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
 from reading.script.builder import ScriptBuilder

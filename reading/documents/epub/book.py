@@ -10,13 +10,12 @@ from dataclasses import replace
 from lxml import etree
 
 from reading.documents.archive import Archive
-from reading.documents.bare_headings import with_bare_headings_joined
-from reading.documents.bold_headings import name_bold_headings
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import decode_markup
 from reading.documents.epub.contents import ContentsEntry, read_contents
 from reading.documents.epub.package import Package, read_package
 from reading.documents.errors import ONLY_PICTURES, DocumentError
+from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import local_name, parse_xhtml
 from reading.documents.page import (
     HEADINGS,

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lxml import etree
 
 from reading.cleaning.cleaning import without_litter
-from reading.documents.bare_headings import with_bare_headings_joined
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.errors import ONLY_PICTURES, DocumentError
+from reading.documents.headings import with_bare_headings_joined
 from reading.documents.page import PageChapterMarks, chapter_level, tell_page
-from reading.documents.pdf.chapter_marks import chapter_places
 from reading.documents.pdf.columns import Column, columns_of
 from reading.documents.pdf.contents import named_in, without_contents
 from reading.documents.pdf.furniture import without_furniture, without_line_numbers
 from reading.documents.pdf.headings import Passage, body_size, passages_of
-from reading.documents.pdf.library import PdfFile
+from reading.documents.pdf.library import Bookmark, PdfFile
 from reading.documents.pdf.lines import PdfLine, Row, rows_of
-from reading.documents.pdf.notes import without_notes
 from reading.documents.pdf.paragraphs import paragraphs_of
 from reading.documents.pdf.runs import PdfPage
 from reading.documents.pdf.whole_words import whole_words
+from reading.documents.plain.numbering import PARTS, read_label
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
@@ -148,3 +148,98 @@ def _title(file: PdfFile) -> str:
 
 def _tidy(text: str) -> str:
     return " ".join(clean_text(_XML_UNSPEAKABLE.sub(" ", text)).split())
+
+
+SMALLER = 0.93
+"""Than the text's letters."""
+
+MOST_SHARE = 0.7
+"""Of a column's lines: a page that is small as a whole has no notes."""
+
+_MARK = re.compile(r"(?:\d{1,3}|[*†‡§¶∗]{1,3})\.?[ ]?[^\W\d_]|(?:\d{1,3}|[*†‡§¶∗]{1,3})[ ]?[\"“‘'(\[]")
+_RAISED = re.compile(r"[¹²³⁰⁴-⁹]{1,3}")
+
+
+def without_notes(columns: Sequence[Column], body_size: float) -> list[Column]:
+    """Notes stand at the foot of a column, in smaller letters than the text above, the first behind its mark.
+
+    Also what is left of one that began a column or a page earlier, below which the text stands again.
+    """
+    kept: list[Column] = []
+    has_notes = False
+    for column in columns:
+        first = _first_small(column.lines, body_size)
+        foot = column.lines[first:]
+        is_note = bool(foot) and (_begins_note(foot[0]) or (has_notes and first > 0))
+        if is_note and first > 0 and len(foot) <= MOST_SHARE * len(column.lines):
+            has_notes = True
+            kept.append(Column(column.lines[:first]))
+        else:
+            kept.append(column)
+    return kept
+
+
+def _first_small(lines: Sequence[PdfLine], body_size: float) -> int:
+    """Of those at the foot."""
+    first = len(lines)
+    while first and lines[first - 1].size < SMALLER * body_size:
+        first -= 1
+    return first
+
+
+def _begins_note(line: PdfLine) -> bool:
+    return _MARK.match(line.text) is not None or _RAISED.match(line.text) is not None
+
+
+LEAST_CHAPTERS = 2
+
+MOST_PASSAGES = 500
+"""Of a page, that are looked at for one bookmark."""
+
+_TOLERANCE = 4.0
+_WORD = re.compile(r"[^\W_]+")
+
+
+def chapter_places(outline: Sequence[Bookmark], passages: Sequence[Passage]) -> Mapping[int, tuple[str, ...]]:
+    """By index of the passage: the chapters' titles, at the heading that says the same, else at that height.
+
+    Nothing where the outline names fewer than two places.
+    """
+    places: dict[int, tuple[str, ...]] = {}
+    pages = [passage.page for passage in passages]
+    for bookmark in _chapters(outline):
+        place = _place(bookmark, passages, bisect_left(pages, bookmark.page))
+        if place is not None:
+            # Of several that begin at one place, as a part and its first chapter, the last.
+            places[place] = (bookmark.title,)
+    return places if len(places) >= LEAST_CHAPTERS else {}
+
+
+def _chapters(outline: Sequence[Bookmark]) -> Iterable[Bookmark]:
+    """The first level; both where that holds parts, or the book as a whole."""
+    named = [each for each in outline if each.title and each.page >= 0]
+    first = [each for each in named if each.level == 1]
+    has_parts = any((label := read_label(each.title)) is not None and label.kind in PARTS for each in first)
+    return named if has_parts or len(first) < LEAST_CHAPTERS else first
+
+
+def _place(bookmark: Bookmark, passages: Sequence[Passage], first: int) -> int | None:
+    """first: the first passage of the bookmark's page, or of a later one."""
+    if first == len(passages):
+        return None
+    wanted = _words(bookmark.title)
+    below = None
+    for index in range(first, min(len(passages), first + MOST_PASSAGES)):
+        passage = passages[index]
+        if passage.page != passages[first].page:
+            break
+        said = _words(" ".join(passage.lines)[:400])
+        if passage.level and wanted and (wanted in said or (said and said in wanted)):
+            return index
+        if below is None and passage.top <= bookmark.top + _TOLERANCE:
+            below = index
+    return first if below is None else below
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))

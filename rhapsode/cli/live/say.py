@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from rhapsode.client.live.chunks import AudioChunk, SpeechFacts
     from rhapsode.client.request_options import StreamOptions
     from rhapsode.client.sync.speaking import SpeechStream
+import codecs
+from collections.abc import Callable
+
+from rhapsode.client.live.written import whole_words
 
 STDIN = 0
 PlayOption = Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")]
@@ -115,7 +119,7 @@ def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> Op
 
 def _spoken(text: str) -> str | Iterable[str]:
     """The text, or standard input from its first word on."""
-    from rhapsode.cli.live.words import words
+    from rhapsode.cli.live.say import words
 
     if text != "-":
         if not text.strip():
@@ -177,3 +181,33 @@ def _summary(facts: SpeechFacts, save: Path | None) -> str:
     parts = [f"{span(facts.audio_s)} of speech", f"first audio after {facts.first_audio_s or 0.0:.3f} s", *who]
     found = [f"found: {', '.join(facts.findings)}"] if facts.findings else []
     return (f"{save}: " if save else "") + ", ".join(parts + found)
+
+
+READ_BYTES = 1 << 16
+
+MAX_HELD_CHARS = 1_000
+"""A longer word is sent in parts."""
+
+
+def words(read: Callable[[int], bytes]) -> Iterator[str]:
+    """Pieces that end after white space, as soon as they arrive. Joined, they are the text.
+
+    read: returns at most so many bytes, and none at the end. Raises `Misuse` for bytes that are not UTF-8.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    held = ""
+    while data := read(READ_BYTES):
+        held += _decoded(decoder, data)
+        size = whole_words(held) or (len(held) if len(held) > MAX_HELD_CHARS else 0)
+        if size:
+            yield held[:size]
+            held = held[size:]
+    if rest := held + _decoded(decoder, b"", is_last=True):
+        yield rest
+
+
+def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, *, is_last: bool = False) -> str:
+    try:
+        return decoder.decode(data, is_last)
+    except UnicodeDecodeError as error:
+        raise Misuse("standard input is not text in UTF-8") from error

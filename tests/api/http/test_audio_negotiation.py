@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from api.http.audio_negotiation import choose_format
 from api.http.problems.problem import HttpProblem
+from api.jobs.segments.audio_routes import choose_format
 from rhapsode.contract.jobs.output import AudioFormat
 
 

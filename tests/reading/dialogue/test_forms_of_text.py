@@ -7,7 +7,7 @@ import pytest
 from reading.dialogue.attribution import propose_speakers
 from reading.dialogue.proposal import Dialogue
 from reading.script.script import plain_script
-from worker.planning.voice_choice import choose_voices
+from worker.planning.preview import choose_voices
 
 WATSON = """"You have been in Kent, Watson," said Holmes.
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
-from rhapsode.cli.webhooks.receiver import listening
+from rhapsode.cli.webhooks.listen import listening
 from rhapsode.webhook_fastapi import webhook_receiver
 from rhapsode.webhooks import MAX_BODY_BYTES, WebhookEvent, WebhookRefused, verify
 

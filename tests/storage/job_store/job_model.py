@@ -11,8 +11,7 @@ from math import ceil
 
 from rhapsode.contract.jobs.states import JobClass, JobState, Priority
 from storage.ids import JobId, TenantId, WorkQueue
-from storage.jobs.service_classes import job_class
-from storage.jobs.states import MOVES
+from storage.jobs.states import MOVES, job_class
 from storage.jobs.submissions import Submission
 from storage.jobs.whole import WHOLE_ITEM
 from storage.jobs.work_items import (

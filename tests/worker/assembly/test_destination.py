@@ -22,7 +22,7 @@ from storage.objects import keys
 from tests.worker.assembly.studio import Book, submit_book, voice_like
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import TENANT, Studio
-from worker.janitor.orphans import ORPHAN_AGE_S, OrphanSweep
+from worker.janitor.sweeper import ORPHAN_AGE_S, OrphanSweep
 
 BOOKS = Destination(prefix="books/42/")
 TO_BOOKS = Output(destination=BOOKS)

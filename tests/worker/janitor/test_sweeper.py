@@ -27,9 +27,8 @@ from storage.recovery.state_guard import StateGuard
 from storage.webhooks.deliveries import WebhookQueue
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import SPEC, TENANT, Studio
-from worker.janitor.orphans import ORPHAN_AGE_S
 from worker.janitor.periodic_jobs import Chore, run_chores
-from worker.janitor.sweeper import Janitor, Leadership, chores_of, removals_of
+from worker.janitor.sweeper import ORPHAN_AGE_S, Janitor, Leadership, chores_of, removals_of
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
 from worker.process.state_watch import StateWatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reading.dialogue.proposal import Character, Dialogue, Line, Sex
-from worker.planning.voice_choice import choose_voices
+from worker.planning.preview import choose_voices
 
 VOICES = ("af_heart", "af_bella", "am_adam", "am_echo", "bf_emma")
 SEXES: dict[str, Sex] = {"F": "female", "M": "male"}

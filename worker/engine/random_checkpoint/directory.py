@@ -6,15 +6,16 @@ a GPU can be measured without one. Names, shapes, ids and dtypes are the publish
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from worker.engine.random_checkpoint.codec_weights import codec_weights
 from worker.engine.random_checkpoint.configuration import PUBLISHED, codec_config, model_config
-from worker.engine.random_checkpoint.json_file import write_json
 from worker.engine.random_checkpoint.layers import attention_layers
 from worker.engine.random_checkpoint.shapes import (
     CODEBOOKS,
@@ -148,3 +149,7 @@ def write_text_tokenizer(out: Path, last_byte_pair: int | None) -> dict[str, int
     (out / "merges.txt").write_text("#version: 0.2\n" + "\n".join(merges) + "\n", encoding="utf-8")
     write_json(out / "tokenizer_config.json", {**PUBLISHED["text_tokenizer"], "added_tokens_decoder": added})
     return {**specials, "assistant": vocab["assistant"]}
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from worker.engine.interface import CodecFrames, Pcm, Speech
 from worker.speech.audio.decoder_start import without_click
 from worker.speech.quality.quantiles import quantile
-from worker.speech.quality.runs import longest_run, runs
 
 WINDOW_S = 0.01
 """Length over which energy is measured."""
@@ -159,3 +158,18 @@ def _clipped_share(pcm: Pcm) -> float:
     starts, ends = runs(np.abs(pcm) >= FULL_SCALE)
     lengths = ends - starts
     return float(lengths[lengths >= _MIN_CLIPPED_RUN].sum() / len(pcm))
+
+
+def runs(flags: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where they begin and end."""
+    edges = np.diff(flags.astype(np.int8), prepend=0, append=0)
+    return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+
+
+def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
+    """(length, start) of the first longest."""
+    starts, ends = runs(flags)
+    if not len(starts):
+        return 0, 0
+    best = int((ends - starts).argmax())
+    return int(ends[best] - starts[best]), int(starts[best])

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.live.words import MAX_HELD_CHARS, words
+from rhapsode.cli.live.say import MAX_HELD_CHARS, words
 
 
 def pipe(*pieces: bytes) -> Callable[[int], bytes]:

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from rhapsode import AsyncRhapsode, JobState, Rhapsode
-from rhapsode.cli.webhooks.receiver import Listener, listening
+from rhapsode.cli.webhooks.listen import Listener, listening
 from rhapsode.client.calls import JobFilter
 from rhapsode.contract.webhooks import DeliveryState
 from rhapsode.errors import Conflict, Gone, InvalidRequest

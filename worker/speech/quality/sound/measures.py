@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from worker.engine.interface import Pcm, Speech
 from worker.speech.audio.decoder_start import without_click
-from worker.speech.quality.measures import SPEECH_DB, WINDOW_S
+from worker.speech.quality.measures import SPEECH_DB, WINDOW_S, runs
 from worker.speech.quality.quantiles import quantile
-from worker.speech.quality.runs import runs
 from worker.speech.quality.sound.pitch import pitch_hz
 from worker.speech.quality.sound.spectra import Spectra, against_loud
 from worker.speech.quality.sound.spectrum import band_levels
