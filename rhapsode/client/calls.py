@@ -21,7 +21,6 @@ from rhapsode.client.refusals import excerpt
 from rhapsode.client.request_options import JobInputFields, JobOptions
 from rhapsode.client.resources import Job, PageOfJobs
 from rhapsode.contract.base import Answer
-from rhapsode.contract.jobs.answer import ArtifactList
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.errors import BadAnswer, SecretNotShown
 
@@ -87,25 +86,6 @@ def submit_job(spoken: str | JobInputFields, options: JobOptions, idempotency_ke
     return ApiCall("POST", JOBS, resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options))
 
 
-def create_job(job_id: str, spoken: str | JobInputFields, options: JobOptions) -> ApiCall[Job]:
-    """Under an id of the caller's, which makes every repeat the same job."""
-    return ApiCall("PUT", job_path(job_id), resource(Job), body=submission_body(spoken, options))
-
-
-ARTIFACTS_OF_A_PAGE = 500
-
-
-def list_artifacts(job_id: str) -> ApiCall[ArtifactList]:
-    return ApiCall(
-        "GET", f"{job_path(job_id)}/artifacts", resource(ArtifactList), params=given(limit=ARTIFACTS_OF_A_PAGE)
-    )
-
-
-def wait_for_job(job_id: str, hold_s: int) -> ApiCall[Job]:
-    """Answered when the job has ended, or after `hold_s` with the job as it is."""
-    return ApiCall("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
-
-
 def list_jobs(filters: JobFilter, page_size: int) -> ApiCall[PageOfJobs]:
     params: list[tuple[str, str]] = [("state", state.value) for state in sorted(filters.states)]
     days = {"created_after": filters.created_after, "created_before": filters.created_before}
@@ -113,14 +93,6 @@ def list_jobs(filters: JobFilter, page_size: int) -> ApiCall[PageOfJobs]:
     params += given(batch_id=filters.batch, kind=filters.kind)
     params += [(f"metadata[{name}]", value) for name, value in filters.metadata.items()]
     return ApiCall("GET", JOBS, resource(PageOfJobs), params=(*params, *given(order=filters.order, limit=page_size)))
-
-
-def cancel_job(job_id: str) -> ApiCall[Job]:
-    return ApiCall("POST", f"{job_path(job_id)}/cancel", resource(Job))
-
-
-def delete_job(job_id: str) -> ApiCall[None]:
-    return ApiCall("DELETE", job_path(job_id), nothing)
 
 
 def job_path(job_id: str) -> str:

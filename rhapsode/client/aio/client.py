@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, TypeVar, Unpack
 from urllib.parse import quote
 
@@ -33,21 +33,31 @@ from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
 from rhapsode.client.aio.streaming import listen
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
-from rhapsode.client.calls import ApiCall, JobFilter, content, entries, job_path, nothing, resource
+from rhapsode.client.calls import (
+    IDEMPOTENCY_KEY,
+    ApiCall,
+    JobFilter,
+    content,
+    entries,
+    given,
+    job_path,
+    nothing,
+    resource,
+)
 from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
-from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.audio_streams import StreamType
 from rhapsode.client.jobs.following import EventCursor, WaitLimit, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
+from rhapsode.client.jobs.submission import submission_body
 from rhapsode.client.live.orders import AsyncTexts
 from rhapsode.client.part_file import PartFile
-from rhapsode.client.plain_json import json_object
+from rhapsode.client.plain_json import json_object, plain_json
 from rhapsode.client.request_options import JobChanges, JobInputFields, JobOptions, RetryOptions, StreamOptions
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.contract.capabilities import Capabilities
-from rhapsode.contract.jobs.answer import Artifact
+from rhapsode.contract.jobs.answer import Artifact, ArtifactList
 from rhapsode.contract.jobs.sharing import LONGEST_S, SharedLink
 from rhapsode.contract.models import Model, ModelList
 from rhapsode.contract.operators.usage import Grouping, UsageReport
@@ -61,6 +71,7 @@ SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 SPEECH_PATIENCE_S = 130.0
 """The server gives up after 120 s."""
 
+ARTIFACTS_OF_A_PAGE = 500
 UPLOADS = "/v1/uploads"
 GROUPINGS: tuple[Grouping, ...] = ("day", "key")
 
@@ -90,9 +101,7 @@ class AsyncRhapsode:
     async def __aenter__(self) -> AsyncRhapsode:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     @property
@@ -117,7 +126,8 @@ class AsyncRhapsode:
 
         Repeats of your program are the same job. Raises `Conflict` if the id was used for something else.
         """
-        return await self._send(calls.create_job(job_id, text, options))
+        body = submission_body(text, options)
+        return await self._send(ApiCall("PUT", job_path(job_id), resource(Job), body=body))
 
     async def job(self, job_id: str) -> Job:
         return await self._send(ApiCall("GET", job_path(job_id), resource(Job)))
@@ -127,22 +137,26 @@ class AsyncRhapsode:
         return each_of(self._send, calls.list_jobs(filters or JobFilter(), page_size))
 
     async def cancel(self, job: Job | str) -> Job:
-        return await self._send(calls.cancel_job(_id(job)))
+        return await self._send(_move(job, "cancel"))
 
     async def pause(self, job: Job | str) -> Job:
         """Begin nothing more of it; what is being spoken is finished and kept."""
-        return await self._send(control_calls.pause_job(_id(job)))
+        return await self._send(_move(job, "pause"))
 
     async def resume(self, job: Job | str) -> Job:
-        return await self._send(control_calls.resume_job(_id(job)))
+        return await self._send(_move(job, "resume"))
 
     async def change(self, job: Job | str, **changes: Unpack[JobChanges]) -> Job:
-        """Priority, deadline, metadata and retention of a job under way. Raises `Conflict` once it has ended."""
-        return await self._send(control_calls.change_job(_id(job), changes))
+        """Priority, deadline, metadata and retention of a job under way. Raises `Conflict` once it has ended.
+
+        Raises `ValueError` for a time without a time zone.
+        """
+        body = plain_json(changes)
+        return await self._send(ApiCall("PATCH", job_path(_id(job)), resource(Job), body=body))
 
     async def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
         """Do what a failed, cancelled or expired job lacks. Raises `Conflict` for a job that succeeded."""
-        return await self._send(control_calls.retry_job(_id(job), options))
+        return await self._send(_move(job, "retry", json_object(options)))
 
     async def assemble(
         self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
@@ -152,17 +166,21 @@ class AsyncRhapsode:
 
         Files of before stay as they were, unless one of the same name is made.
         """
-        return await self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
+        headers = {IDEMPOTENCY_KEY: idempotency_key} if idempotency_key else {}
+        return await self._send(replace(_move(job, "assemble", json_object({"output": output})), headers=headers))
 
     async def delete(self, job: Job | str) -> None:
         """Delete an ended job with everything it stored."""
-        await self._send(calls.delete_job(_id(job)))
+        await self._send(ApiCall("DELETE", job_path(_id(job)), nothing))
 
     async def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
         """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
         patience = WaitLimit(timeout_s)
         while True:
-            seen = await self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
+            hold_s = patience.next_hold_s()
+            held = {"Prefer": f"wait={hold_s}"}
+            call = ApiCall("GET", job_path(_id(job)), resource(Job), headers=held, hold_s=hold_s)
+            seen = await self._send(call)
             if seen.state.is_terminal:
                 return seen
             await asyncio.sleep(patience.pause_before_next(seen))
@@ -190,7 +208,9 @@ class AsyncRhapsode:
 
     async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
         """The job's outputs, with new links; behind those that the job itself shows every file of a chapter."""
-        return tuple([artifact async for artifact in each_of(self._send, calls.list_artifacts(_id(job)))])
+        path, page = f"{job_path(_id(job))}/artifacts", given(limit=ARTIFACTS_OF_A_PAGE)
+        call = ApiCall("GET", path, resource(ArtifactList), params=page)
+        return tuple([artifact async for artifact in each_of(self._send, call)])
 
     async def share(self, job: Job | str, artifact: str | Artifact, *, expires_in_s: int = LONGEST_S) -> SharedLink:
         """A link to a finished file that needs no key. It ends with the job at the latest."""
@@ -390,6 +410,10 @@ class AsyncRhapsode:
 
     def _attempts(self) -> Attempts:
         return Attempts(self._connection.retries, self._connection.server_url)
+
+
+def _move(job: Job | str, name: str, body: JsonValue = None) -> ApiCall[Job]:
+    return ApiCall("POST", f"{job_path(_id(job))}/{name}", resource(Job), body=body)
 
 
 def _id(named: Job | Upload | str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from rhapsode.client.calls import cancel_job, delete_job
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.contract.plans import PlanDocument
 from rhapsode.errors import Conflict, RhapsodeError
@@ -25,23 +24,23 @@ async def make_plan(client: AsyncRhapsode, send: AsyncSend, order: PlanOrder) ->
     except asyncio.CancelledError:
         # The answer was never read. Its repeat says which job it was.
         answer = await send(order.begin())
-        await _take_back(client, send, answer.job_id)
+        await _take_back(client, answer.job_id)
         raise
     try:
         while (plan := answer.settled()) is None:
             await client.wait(answer.job_id)
             answer = await send(order.ask())
     finally:
-        await _take_back(client, send, answer.job_id)
+        await _take_back(client, answer.job_id)
     return plan
 
 
-async def _take_back(client: AsyncRhapsode, send: AsyncSend, job_id: str) -> None:
+async def _take_back(client: AsyncRhapsode, job_id: str) -> None:
     # The plan, or what went wrong, is worth more than this; a job that stays is gone after `PLAN_KEPT_S`.
     with suppress(RhapsodeError):
         try:
-            await send(delete_job(job_id))
+            await client.delete(job_id)
         except Conflict:
-            await send(cancel_job(job_id))
+            await client.cancel(job_id)
             await client.wait(job_id, timeout_s=CANCEL_PATIENCE_S)
-            await send(delete_job(job_id))
+            await client.delete(job_id)

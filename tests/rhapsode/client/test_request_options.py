@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
-from typing import Annotated, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import pytest
 from pydantic import BaseModel, Field
@@ -11,14 +12,25 @@ from pydantic import BaseModel, Field
 from generators.request_options import CLASSES, Class, class_text
 from rhapsode.client import request_options
 from rhapsode.client.calls import ApiCall
-from rhapsode.client.jobs.control_calls import assemble_job, change_job
 from rhapsode.client.jobs.submission import submission_body
 from rhapsode.client.plain_json import plain_json
+from rhapsode.client.sync.client import Rhapsode
 from rhapsode.client.sync.operations import QuotaSettings
 from rhapsode.contract.base import DateTime
 from rhapsode.contract.jobs.request import JobRequest
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
+
+
+class Recorder(Rhapsode):
+    """It keeps its calls and sends none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[ApiCall[Any]] = []
+
+    def _send(self, call: ApiCall[Any]) -> Any:
+        self.sent.append(call)
 
 
 class Body(BaseModel):
@@ -96,20 +108,23 @@ def test_what_is_said_in_python_arrives_as_the_contract_wants_it() -> None:
 
 
 def test_null_goes_out_where_it_takes_something_back_and_nowhere_else() -> None:
-    assert change_job("job_1", {"deadline": None, "not_before": NOON}).body == {
-        "deadline": None,
-        "not_before": "2026-12-01T12:00:00+00:00",
-    }
     sent: list[ApiCall[object]] = []
     QuotaSettings(sent.append).set("ann", jobs=3, voices=None)  # pyright: ignore[reportArgumentType]
-    assert [each.body for each in sent] == [{"jobs": 3, "voices": None}]
-    assert assemble_job("job_1", {"loudness": None}, None).body == {"output": {"loudness": None}}
-    assert assemble_job("job_1", None, None).body == {}
+    with closing(Recorder()) as client:
+        client.change("job_1", deadline=None, not_before=NOON)
+        client.assemble("job_1", {"loudness": None})
+        client.assemble("job_1")
+    assert [each.body for each in (*sent, *client.sent)] == [
+        {"jobs": 3, "voices": None},
+        {"deadline": None, "not_before": "2026-12-01T12:00:00+00:00"},
+        {"output": {"loudness": None}},
+        {},
+    ]
 
 
 def test_a_time_without_a_zone_is_named_wherever_it_stands() -> None:
-    with pytest.raises(ValueError, match="deadline needs a time zone"):
-        change_job("job_1", {"deadline": datetime(2026, 12, 1, 12)})  # noqa: DTZ001
+    with closing(Recorder()) as client, pytest.raises(ValueError, match="deadline needs a time zone"):
+        client.change("job_1", deadline=datetime(2026, 12, 1, 12))  # noqa: DTZ001
     with pytest.raises(ValueError, match="at needs a time zone"):
         plain_json({"within": [{"at": datetime(2026, 12, 1, 12)}]})  # noqa: DTZ001
 
