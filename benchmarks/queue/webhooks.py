@@ -30,6 +30,8 @@ from rhapsode.bench.statistics import percentile
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.plan import PlannedProcess
+from rhapsode.stack.process_names import HOOKS_WORKER
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.database.keys import WebhookKeys
@@ -163,7 +165,7 @@ class Bench:
         backing = {name: value for name, value in as_environment(self.settings).items() if name.endswith("_URL")}
         mine = fake_engine(0) | {"RHAPSODE_WEBHOOK_KEY": KEY}
         shared = processes.shared_environment(mine, self.data_dir, options, backing)
-        spec = processes.other(processes.ONE_HOOKS_WORKER, shared, self.data_dir)
+        spec = processes.spec_of(PlannedProcess(HOOKS_WORKER, 0, 1, 1), shared, self.data_dir)
         log = self.data_dir.logs / "hooks.log"
         with log.open("wb") as output:
             process = subprocess.Popen(spec.command, env=dict(spec.environment), stdout=output, stderr=output)

@@ -25,15 +25,11 @@ CLIENT_ONLY = frozenset(
 STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKEY,))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
-GRACE_S = {CPU_WORKER: 25.0, HOOKS_WORKER: 20.0, JANITOR: 5.0}
+GRACE_S = {API: 20.0, GPU_WORKER: 25.0, CPU_WORKER: 25.0, HOOKS_WORKER: 20.0, JANITOR: 5.0}
 """A webhook's attempt may take fifteen seconds to end."""
 
 LIVE_PORT = "RHAPSODE_LIVE_PORT"
 """Of the first worker that speaks; the others take the next ones."""
-
-ONE_API, ONE_GPU_WORKER, ONE_CPU_WORKER, ONE_HOOKS_WORKER, ONE_JANITOR = (
-    PlannedProcess(kind, 0, 1, 1) for kind in (API, GPU_WORKER, CPU_WORKER, HOOKS_WORKER, JANITOR)
-)
 
 
 def stop_order(plan: StackPlan) -> tuple[tuple[str, ...], ...]:
@@ -70,40 +66,21 @@ def shared_environment(
     return with_checkpoints(shared, data_dir) | dict(backing) | {"PYTHONUNBUFFERED": "1"}
 
 
-def api(
-    shared: Mapping[str, str], data_dir: DataDir, listener_fd: int, planned: PlannedProcess = ONE_API
+def spec_of(
+    planned: PlannedProcess, shared: Mapping[str, str], data_dir: DataDir, listener_fd: int | None = None
 ) -> ProcessSpec:
-    if planned.how_many == 1:
+    """listener_fd: the socket that API processes accept from."""
+    environment, inherited = {**shared}, () if listener_fd is None else (listener_fd,)
+    if listener_fd is None:
+        command = commands.BY_KIND[planned.kind]()
+        environment["RHAPSODE_WORKER_NAME"] = planned.worker_name
+    elif planned.how_many == 1:
         command = commands.api_behind(listener_fd)
     else:
         command = commands.one_of_several_apis(listener_fd, planned.number, data_dir.metrics)
-    return _spec(planned, command, shared, data_dir, grace_s=20.0, inherited_fds=(listener_fd,))
-
-
-def gpu_worker(shared: Mapping[str, str], data_dir: DataDir, planned: PlannedProcess = ONE_GPU_WORKER) -> ProcessSpec:
-    environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
     if planned.device:
         environment[DEVICE_SETTING] = planned.device
-    if (port := shared.get(LIVE_PORT, "")).isdecimal() and int(port):
+    if planned.kind == GPU_WORKER and (port := shared.get(LIVE_PORT, "")).isdecimal() and int(port):
         environment[LIVE_PORT] = str(int(port) + planned.number)
-    return _spec(planned, commands.gpu_worker(), environment, data_dir, grace_s=25.0)
-
-
-def other(planned: PlannedProcess, shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
-    """One of `GRACE_S`."""
-    environment = {**shared, "RHAPSODE_WORKER_NAME": planned.worker_name}
-    return _spec(planned, commands.BY_KIND[planned.kind](), environment, data_dir, grace_s=GRACE_S[planned.kind])
-
-
-def _spec(
-    planned: PlannedProcess,
-    command: tuple[str, ...],
-    environment: Mapping[str, str],
-    data_dir: DataDir,
-    *,
-    grace_s: float,
-    inherited_fds: tuple[int, ...] = (),
-) -> ProcessSpec:
-    return ProcessSpec(
-        planned.name, command, environment, data_dir.run, grace_s, inherited_fds=inherited_fds, cores=planned.cores
-    )
+    grace_s = GRACE_S[planned.kind]
+    return ProcessSpec(planned.name, command, environment, data_dir.run, grace_s, inherited, planned.cores)

@@ -192,13 +192,8 @@ class Stack:
         return all((each.worker_name, self._supervisor.pid(each.name)) in ready for each in speaking)
 
     def _spec(self, planned: PlannedProcess, shared: Mapping[str, str]) -> ProcessSpec:
-        match planned.kind:
-            case processes.GPU_WORKER:
-                return processes.gpu_worker(shared, self._data_dir, planned)
-            case processes.API:
-                return processes.api(shared, self._data_dir, self._listener.fileno(), planned)
-            case _:
-                return processes.other(planned, shared, self._data_dir)
+        listener_fd = self._listener.fileno() if planned.kind == processes.API else None
+        return processes.spec_of(planned, shared, self._data_dir, listener_fd)
 
     def _stop_processes(self) -> None:
         try:

@@ -15,7 +15,9 @@ from compose_spec import PyCompose
 
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.processes import ONE_CPU_WORKER, ONE_HOOKS_WORKER, ONE_JANITOR, gpu_worker, other
+from rhapsode.stack.planning.plan import PlannedProcess
+from rhapsode.stack.process_names import CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR
+from rhapsode.stack.processes import spec_of
 from storage.runtime.config.settings import load_settings
 from tests.docker import compose_file
 from tests.docker.conftest import DOCKER
@@ -81,12 +83,8 @@ def test_every_service_of_ours_is_confined_probed_limited_and_becomes_a_process_
 def test_a_service_that_is_told_to_stop_gets_the_time_that_the_supervisor_gives_it(compose: dict[str, Any]) -> None:
     shared = {"RHAPSODE_SLOTS": "16"}
     data_dir = DataDir(Path("/nowhere"))
-    specs = {
-        "speech-worker": gpu_worker(shared, data_dir),
-        "cpu-worker": other(ONE_CPU_WORKER, shared, data_dir),
-        "hooks-worker": other(ONE_HOOKS_WORKER, shared, data_dir),
-        "janitor": other(ONE_JANITOR, shared, data_dir),
-    }
+    kinds = {"speech-worker": GPU_WORKER, **{kind: kind for kind in (CPU_WORKER, HOOKS_WORKER, JANITOR)}}
+    specs = {name: spec_of(PlannedProcess(kind, 0, 1, 1), shared, data_dir) for name, kind in kinds.items()}
 
     for name, spec in specs.items():
         grace_s = int(compose["services"][name]["stop_grace_period"].removesuffix("s"))

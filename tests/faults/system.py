@@ -23,6 +23,8 @@ from pydantic import SecretStr
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.plan import PlannedProcess
+from rhapsode.stack.process_names import GPU_WORKER
 from rhapsode.stack.state_file import read_state
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -111,7 +113,7 @@ class RunningSystem:
         options = StackOptions(self.data_dir.root)
         backing = {"RHAPSODE_REDIS_URL": self._valkey.url, "RHAPSODE_BROKER_URL": self._valkey.broker_url}
         shared = processes.shared_environment(self._environment(), self.data_dir, options, backing)
-        spec = processes.gpu_worker(shared, self.data_dir)
+        spec = processes.spec_of(PlannedProcess(GPU_WORKER, 0, 1, 1), shared, self.data_dir)
         log = self.data_dir.logs / f"{name}.log"
         environment = {**spec.environment, "RHAPSODE_WORKER_NAME": name, **settings}
         process = _spawn(spec.command, environment, log, spec.working_dir)

@@ -19,6 +19,8 @@ from rhapsode.contract.webhooks import DeliveryState
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.planning.plan import PlannedProcess
+from rhapsode.stack.process_names import HOOKS_WORKER
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId
 from storage.runtime.egress.client import AttemptTimes
@@ -111,7 +113,7 @@ def deliverer(valkey: EmbeddedRedis, data_dir: DataDir, **settings: str) -> Gene
     given = without_settings(os.environ) | {"RHAPSODE_WEBHOOK_KEY": KEY} | settings
     options = StackOptions(data_dir.root, has_local_webhooks=True)
     shared = processes.shared_environment(given, data_dir, options, backing)
-    spec = processes.other(processes.ONE_HOOKS_WORKER, shared, data_dir)
+    spec = processes.spec_of(PlannedProcess(HOOKS_WORKER, 0, 1, 1), shared, data_dir)
     with (data_dir.logs / "hooks.log").open("ab") as log:
         process = subprocess.Popen(spec.command, env=dict(spec.environment), stdout=log, stderr=log)
         try:
