@@ -135,6 +135,9 @@ def segment_id(index: int) -> str:
     return f"seg_{index:06d}"
 
 
+_SAID_OF_ALL = ("title", "author", "language", "cover_key", "text_key", "publisher", "date")
+
+
 class PlanFormatError(ValueError):
     """The bytes are not a plan this version can read."""
 
@@ -142,7 +145,7 @@ class PlanFormatError(ValueError):
 def encode_plan(plan: Plan) -> bytes:
     """A head line, then one line for each segment; fields with their default are left out."""
     head: dict[str, object] = {"plan_format": PLAN_FORMAT}
-    for name in ("title", "author", "language", "cover_key", "text_key", "publisher", "date"):
+    for name in _SAID_OF_ALL:
         if value := getattr(plan, name):
             head[name] = value
     if plan.chapters:
@@ -161,14 +164,8 @@ def decode_plan(data: bytes) -> Plan:
         return Plan(
             segments=with_occurrences(_segment(line) for line in lines),
             chapters=tuple(Chapter(*chapter) for chapter in head.get("chapters", ())),
-            title=head.get("title", ""),
-            author=head.get("author", ""),
-            language=head.get("language", ""),
-            cover_key=head.get("cover_key"),
-            text_key=head.get("text_key"),
-            publisher=head.get("publisher", ""),
-            date=head.get("date", ""),
             marks=tuple(Mark(*mark) for mark in head.get("marks", ())),
+            **{name: head[name] for name in _SAID_OF_ALL if name in head},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PlanFormatError(f"not a plan: {error}") from error

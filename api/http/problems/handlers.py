@@ -95,20 +95,16 @@ def storage_problem(error: StorageError) -> HttpProblem | None:
     match error:
         case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
             return problems.problem("not_found", str(error))
-        case VoiceNotFound():
-            return problems.problem("voice_not_found", str(error))
         case EndpointNotFound() | DeliveryNotFound():
             return problems.problem("not_found", str(error))
-        case EndpointDisabled() | DeliveryBusy():
+        case VoiceNotFound():
+            return problems.problem("voice_not_found", str(error))
+        case EndpointDisabled() | DeliveryBusy() | VoiceChanged() | StateConflict():
             return problems.problem("state_conflict", str(error))
         case JobGone() | VoiceGone() | EndpointGone():
             return problems.problem("gone", str(error))
         case VoiceNameTaken():
             return problems.name_taken(str(error))
-        case VoiceChanged():
-            return problems.problem("state_conflict", str(error))
-        case StateConflict():
-            return problems.problem("state_conflict", str(error))
         case IdempotencyInProgress():
             return problems.idempotency_in_progress()
         case IdempotencyMismatch():
