@@ -21,9 +21,9 @@ from api.live.stream import HeardStream, LiveChunk
 from api.openai.headers import MEDIA_TYPES, spoken_headers
 from api.openai.leniency import Wish, ignored_header, named
 from api.openai.live_orders import forget_brought, live_order
+from api.openai.socket.utterance import StreamedSound
 from api.services.container import ApiServices
 from rhapsode.contract.openai import SpokenUsage
-from storage.audio.speech_encoding import SpeechEncoder, costs_time, speech_encoder
 from storage.errors import StoreUnavailable
 from storage.ids import TenantId
 from storage.live.orders import LiveOrder, LiveTextMode
@@ -86,9 +86,8 @@ def _ended_by_error(stream: HeardStream) -> Generator[None]:
 
 def _body(services: ApiServices, wish: Wish, stream: HeardStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
     order = wish.order
-    encoder = speech_encoder(order.response_format, stream.sample_rate_hz, order.speed)
-    is_heavy = costs_time(order.response_format, order.speed)
-    pieces = _pieces(services, encoder, chunks, is_heavy=is_heavy)
+    sound = StreamedSound(order.response_format, stream.sample_rate_hz, order.speed, services.live.encoders)
+    pieces = _pieces(sound, chunks)
     if order.stream_format == "sse":
         return _Body(_events(wish, stream, pieces), EVENT_STREAM, wish.ignored)
     return _Body(pieces, MEDIA_TYPES[order.response_format], wish.ignored)
@@ -113,22 +112,14 @@ async def _from(first: LiveChunk | None, rest: AsyncGenerator[LiveChunk]) -> Asy
             yield chunk
 
 
-async def _pieces(
-    services: ApiServices, encoder: SpeechEncoder, chunks: AsyncGenerator[LiveChunk], *, is_heavy: bool
-) -> AsyncGenerator[bytes]:
+async def _pieces(sound: StreamedSound, chunks: AsyncGenerator[LiveChunk]) -> AsyncGenerator[bytes]:
     """In the wanted format. Raises the `HttpProblem` of a stream that broke."""
     async with aclosing(chunks):
         async for chunk in chunks:
-            if piece := await _encoded(services, encoder, chunk.pcm, is_heavy=is_heavy):
+            if piece := await sound.add(chunk.pcm):
                 yield piece
-    if piece := encoder.finish():
+    if piece := await sound.finish():
         yield piece
-
-
-async def _encoded(services: ApiServices, encoder: SpeechEncoder, pcm: bytes, *, is_heavy: bool) -> bytes:
-    if not is_heavy:
-        return encoder.add(pcm)
-    return await run_sync(encoder.add, pcm, limiter=services.live.encoders)
 
 
 async def _events(wish: Wish, stream: HeardStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
