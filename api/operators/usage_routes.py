@@ -19,7 +19,7 @@ from rhapsode.contract.operators.quotas import QuotaAmounts, QuotaOrder, QuotaVi
 from rhapsode.contract.operators.usage import Grouping, UsageAmounts, UsageQuery, UsageReport, UsageRow
 from storage.ids import TenantId
 from storage.jobs.record import KEPT_DAYS
-from storage.tenants.quotas import OwnQuotas, Quotas, QuotaUse
+from storage.tenants.quotas import OwnQuotas, Quotas
 from storage.tenants.usage import Amounts, DayUsage, total
 
 router = APIRouter(tags=["usage"])
@@ -135,7 +135,7 @@ def _view(services: ApiServices, tenant: TenantId) -> QuotaView:
     return QuotaView(tenant=tenant, limits=_amounts(in_force), own=_amounts(own), held=_amounts(held))
 
 
-def _amounts(quotas: Quotas | OwnQuotas | QuotaUse) -> QuotaAmounts:
+def _amounts(quotas: Quotas | OwnQuotas) -> QuotaAmounts:
     return QuotaAmounts(
         jobs=quotas.jobs, audio_s=None if quotas.audio_ms is None else quotas.audio_ms / 1000, voices=quotas.voices
     )

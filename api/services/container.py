@@ -33,6 +33,7 @@ from storage.job_store.plan_cache import ChapterFileCache, PlanCache
 from storage.job_store.queue_position import QueuePositions
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
+from storage.jobs.chapter_files import decode_chapter_files
 from storage.objects.patience import FOR_REQUESTS
 from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
@@ -256,7 +257,7 @@ def _jobs(settings: ApiSettings, client: redis.Redis, intake: JobIntake, events:
         control=JobControl(client, settings.key_prefix, admission_limits(settings)),
         segments=SegmentReader(client, settings.key_prefix),
         plans=PlanCache(intake.artifacts),
-        chapter_files=ChapterFileCache(intake.artifacts),
+        chapter_files=ChapterFileCache(intake.artifacts, decode_chapter_files),
         events=events,
         together=JobsTogether(intake.jobs, intake.queue_positions),
         encoders=CapacityLimiter(MAX_ENCODERS),

@@ -44,20 +44,17 @@ class CounterAudits(JobCalls):
 
         Raises `AuditOvertaken` if another audit began meanwhile.
         """
-        return CounterDrift(tuple(difference for found in self.audit_steps(AUDIT_BATCH) for difference in found))
+        return CounterDrift(tuple(difference for found in self.audit_steps() for difference in found))
 
     def mend_counters(self) -> CounterDrift:
         """As `audit_counters`, and every counter gets what was counted, in the same call; returns what differed."""
-        return CounterDrift(tuple(each for found in self._audited(AUDIT_BATCH, mends=True) for each in found))
+        return CounterDrift(tuple(each for found in self.audit_steps(mends=True) for each in found))
 
-    def audit_steps(self, batch: int) -> Iterator[list[CounterMismatch]]:
-        """An audit as its steps, of about `batch` jobs each; gives what each has found.
+    def audit_steps(self, batch: int = AUDIT_BATCH, *, mends: bool = False) -> Iterator[list[CounterMismatch]]:
+        """An audit as its steps, of about `batch` jobs each; gives what each has found, and `mends` it.
 
         Others work on in between, and the result is exact nevertheless: what has been counted is followed.
         """
-        return self._audited(batch, mends=False)
-
-    def _audited(self, batch: int, *, mends: bool) -> Iterator[list[CounterMismatch]]:
         epoch, cursor = uuid4().hex, ""
         while cursor != "0":
             reply = self._functions.call("counter_audit", epoch=epoch, cursor=cursor, limit=batch, mends=mends)

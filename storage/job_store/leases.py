@@ -226,19 +226,19 @@ class WorkLedger(JobCalls):
         """
         return self._fail(lease, error, milliseconds(delay_s))
 
-    def postpone(self, lease: Lease, delay_s: float) -> Tickets:
+    def postpone(self, lease: Lease, delay_s: float, *, waits_for_voice_slot: bool = False) -> Tickets:
         """What the item needs is not there yet: it waits, and nothing counts as an attempt.
 
+        waits_for_voice_slot: its voice finds no place to be prepared in; the first one that leaves lets it in at once.
         Raises `LeaseLost` or `JobAborted`.
         """
-        return self._postpone(lease, delay_s, waits_for_voice_slot=False)
-
-    def wait_for_voice_slot(self, lease: Lease, delay_s: float) -> Tickets:
-        """The voice finds no place to be prepared in: as `postpone`, but the first one that leaves lets it in at once.
-
-        Raises `LeaseLost` or `JobAborted`.
-        """
-        return self._postpone(lease, delay_s, waits_for_voice_slot=True)
+        reply = self._settle(
+            "postpone",
+            **lease_arguments(lease),
+            delay_ms=milliseconds(delay_s),
+            waits_for_voice_slot=waits_for_voice_slot,
+        )
+        return tickets_or_lost(lease, reply)
 
     def fail(self, lease: Lease, error: JobError) -> Tickets:
         """No further attempt can help: the job fails now, or goes on without this voice if it prepares many.
@@ -292,15 +292,6 @@ class WorkLedger(JobCalls):
         if lease.item != PLAN_ITEM:
             raise ValueError(f"{lease.item!r} is not the plan")
         reply = self._settle("finish_plan", **lease_arguments(lease), artifacts=encode_artifacts(tuple(artifacts)))
-        return tickets_or_lost(lease, reply)
-
-    def _postpone(self, lease: Lease, delay_s: float, *, waits_for_voice_slot: bool) -> Tickets:
-        reply = self._settle(
-            "postpone",
-            **lease_arguments(lease),
-            delay_ms=milliseconds(delay_s),
-            waits_for_voice_slot=waits_for_voice_slot,
-        )
         return tickets_or_lost(lease, reply)
 
     def _fail(self, lease: Lease, error: JobError, delay_ms: int | None) -> Tickets:

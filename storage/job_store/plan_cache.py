@@ -11,10 +11,9 @@ from concurrent.futures import Future
 from typing import Generic, Protocol, TypeVar
 
 from reading.plan.plan import Plan, decode_plan
-from storage.jobs.chapter_files import ChapterFile, decode_chapter_files
+from storage.jobs.chapter_files import ChapterFile
 from storage.narration.voice_reference import VoiceReference
 from storage.objects.store import ArtifactStore
-from storage.voices.plan import decode_voice_plan
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -76,14 +75,9 @@ class DecodedCache(Generic[D]):
             self._bytes -= dropped
 
 
-class ChapterFileCache(DecodedCache[tuple[ChapterFile, ...]]):
-    """`get` raises `ArtifactMissing` or `StoreUnavailable`."""
-
-    def __init__(self, artifacts: ArtifactStore, max_bytes: int = MAX_BYTES) -> None:
-        super().__init__(artifacts, decode_chapter_files, max_bytes)
-
-
+ChapterFileCache = DecodedCache[tuple[ChapterFile, ...]]
 VoicePlan = tuple[VoiceReference, ...]
+VoicePlanCache = DecodedCache[VoicePlan]
 
 
 class Planned(Protocol):
@@ -108,10 +102,3 @@ class PlanCache(DecodedCache[Plan]):
         if not planned.plan_document:
             raise ValueError("the job is not planned yet")
         return decode_plan(planned.plan_document.encode())
-
-
-class VoicePlanCache(DecodedCache[VoicePlan]):
-    """`get` raises `ArtifactMissing`, `PlanFormatError` or `StoreUnavailable`."""
-
-    def __init__(self, artifacts: ArtifactStore, max_bytes: int = MAX_BYTES) -> None:
-        super().__init__(artifacts, decode_voice_plan, max_bytes)

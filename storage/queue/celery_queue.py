@@ -131,9 +131,6 @@ class TicketQueue:
         except _BROKER_TROUBLE as error:
             raise StoreUnavailable(f"the broker does not answer: {error}") from error
 
-    def close(self) -> None:
-        self._disconnect()
-
     @contextmanager
     def _broker(self) -> Generator[redis.Redis]:
         """The transport's own client, which spells keys with their prefix. It has connections for several threads;
@@ -144,7 +141,7 @@ class TicketQueue:
         try:
             yield self._client or self._connect()
         except _BROKER_TROUBLE:
-            self._disconnect()
+            self.close()
             raise
         finally:
             self._turns.release()
@@ -165,8 +162,8 @@ class TicketQueue:
             self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
             raise
 
-    def _disconnect(self) -> None:
-        """The next one opens a new connection, to another broker if the address names several."""
+    def close(self) -> None:
+        """The next use opens a new connection, to another broker if the address names several."""
         with self._connecting:
             self._client = None
             self._connection.release()

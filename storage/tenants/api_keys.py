@@ -11,10 +11,11 @@ import hashlib
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import cast
 
 import redis
+from pydantic import TypeAdapter
 
 from storage.database.hashes import read_hashes
 from storage.database.keys import RedisKeys
@@ -63,6 +64,9 @@ class ApiKey:
         return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
 
 
+_KEY = TypeAdapter(ApiKey)
+
+
 @dataclass(frozen=True, slots=True)
 class NewKey:
     """`secret` is known here and now, and afterwards to its owner alone."""
@@ -96,7 +100,10 @@ class ApiKeyStore:
         )
         digest = key_digest(secret)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.hset(self._names.key(digest), items=[part for pair in _fields(record).items() for part in pair])
+        fields = asdict(record) | {"scopes": ",".join(sorted(scopes))}
+        pipeline.hset(
+            self._names.key(digest), mapping={name: value for name, value in fields.items() if value is not None}
+        )
         pipeline.hset(self._names.index, record.id, digest)
         pipeline.execute()
         return NewKey(secret, record)
@@ -129,30 +136,7 @@ class _Names:
         return self._family + digest
 
 
-def _fields(record: ApiKey) -> dict[str, str]:
-    fields = {
-        "id": record.id,
-        "tenant": record.tenant,
-        "name": record.name,
-        "shown": record.shown,
-        "scopes": ",".join(sorted(record.scopes)),
-        "created_at_ms": str(record.created_at_ms),
-    }
-    if record.expires_at_ms is not None:
-        fields["expires_at_ms"] = str(record.expires_at_ms)
-    return fields
-
-
 def decode_key(fields: Mapping[str, str]) -> ApiKey:
     """A key from its hash in Redis."""
-    expires, used = fields.get("expires_at_ms"), fields.get("last_used_at_ms")
-    return ApiKey(
-        id=KeyId(fields["id"]),
-        tenant=TenantId(fields["tenant"]),
-        name=fields["name"],
-        shown=fields["shown"],
-        scopes=frozenset(Scope(scope) for scope in fields["scopes"].split(",") if scope),
-        created_at_ms=int(fields["created_at_ms"]),
-        expires_at_ms=int(expires) if expires else None,
-        last_used_at_ms=int(used) if used else None,
-    )
+    scopes = [scope for scope in fields["scopes"].split(",") if scope]
+    return _KEY.validate_python({**fields, "scopes": scopes})

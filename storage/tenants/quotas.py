@@ -20,7 +20,7 @@ from storage.runtime.config.settings import StorageSettings
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """audio_ms: expected audio of unfinished jobs."""
+    """What a tenant may have, or has. audio_ms: expected audio of unfinished jobs."""
 
     jobs: int
     audio_ms: int
@@ -34,15 +34,6 @@ class OwnQuotas:
     jobs: int | None = None
     audio_ms: int | None = None
     voices: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QuotaUse:
-    """What there is of a tenant now."""
-
-    jobs: int
-    audio_ms: int
-    voices: int
 
 
 def quotas_of(settings: StorageSettings) -> Quotas:
@@ -89,12 +80,12 @@ class QuotaStore:
             pipeline.hset(self._keys.of("quotas", tenant), items=[part for pair in given.items() for part in pair])
         pipeline.execute()
 
-    def held(self, tenant: TenantId) -> QuotaUse:
+    def held(self, tenant: TenantId) -> Quotas:
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.hmget(self._keys.of("admission", tenant), ["jobs", "audio_ms"])
         pipeline.zcard(self._voice_keys.of("voices", tenant))
         (jobs, audio_ms), voices = cast("tuple[list[str | None], int]", pipeline.execute())
-        return QuotaUse(int(jobs or 0), int(audio_ms or 0), voices)
+        return Quotas(int(jobs or 0), int(audio_ms or 0), voices)
 
 
 def _given(own: OwnQuotas) -> Mapping[str, int]:

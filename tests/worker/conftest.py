@@ -18,6 +18,7 @@ from storage.jobs.work_items import WorkerIdentity
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import StorageSettings
+from storage.voices.plan import decode_voice_plan
 from storage.voices.store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
@@ -61,7 +62,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         leases=leases,
         plans=PlanCache(artifacts),
         voice_store=voice_store,
-        voice_plans=VoicePlanCache(artifacts),
+        voice_plans=VoicePlanCache(artifacts, decode_voice_plan),
         lease_s=3.0,
         closing=threading.Event(),
         gate=QuarantineGate(),

@@ -6,6 +6,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.job_store.object_folders import destination_of
@@ -87,7 +88,7 @@ def run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             if dropped.reason is not DropReason.SHUTDOWN:
                 logger.info("work dropped", extra={"reason": dropped.reason.value})
                 return Tickets()
-            verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
+            verdict = partial(services.jobs.release, lease, ReleaseReason.SHUTDOWN)
         except (LeaseLost, JobAborted) as error:
             meter.outcome = "refused"
             logger.info("result refused", extra={"reason": type(error).__name__})
@@ -101,24 +102,22 @@ def run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             meter.outcome = "released"
             logger.warning("handed back", extra={"error": str(error)})
             # No engine died of the item, so this is no suspicion against it.
-            verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
+            verdict = partial(services.jobs.release, lease, ReleaseReason.SHUTDOWN)
         except EngineDied as error:
             meter.outcome = "engine_died"
             logger.warning("engine died", extra={"error": str(error)})
-            verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
-        except NoVoiceSlot as error:
-            meter.outcome = "postponed"
-            verdict = _without_voice_slot(services.jobs, lease, error.delay_s)
+            verdict = partial(services.jobs.release, lease, ReleaseReason.ENGINE_DIED)
         except NotYet as error:
             meter.outcome = "postponed"
-            verdict = _postponed(services.jobs, lease, error.delay_s)
+            waits_for_slot = isinstance(error, NoVoiceSlot)
+            verdict = partial(services.jobs.postpone, lease, error.delay_s, waits_for_voice_slot=waits_for_slot)
         except PermanentItemError as error:
             meter.outcome = "failed"
             verdict = _failed(services.jobs, lease, error)
         except StoreUnavailable as error:
             meter.outcome = "postponed"
             logger.warning("store unavailable", extra={"error": str(error)})
-            verdict = _postponed(services.jobs, lease, _pause_s(time.monotonic() - began_s))
+            verdict = partial(services.jobs.postpone, lease, _pause_s(time.monotonic() - began_s))
         except Exception:
             meter.outcome = "retried"
             logger.exception("item failed unexpectedly")
@@ -187,18 +186,6 @@ def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Ticket
     except StoreUnavailable as error:
         logger.error("verdict not delivered", extra={"error": str(error)})
     return Tickets()
-
-
-def _released(jobs: JobStore, lease: Lease, reason: ReleaseReason) -> Callable[[], Tickets]:
-    return lambda: jobs.release(lease, reason)
-
-
-def _postponed(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
-    return lambda: jobs.postpone(lease, delay_s)
-
-
-def _without_voice_slot(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
-    return lambda: jobs.wait_for_voice_slot(lease, delay_s)
 
 
 def _failed(jobs: JobStore, lease: Lease, failure: PermanentItemError) -> Callable[[], Tickets]:

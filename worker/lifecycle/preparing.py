@@ -21,6 +21,7 @@ from storage.runtime.config.settings import describe
 from storage.runtime.observability.logs import configure_process_logging
 from storage.runtime.observability.tracing import configure_tracing
 from storage.tenants.quotas import admission_limits
+from storage.voices.plan import decode_voice_plan
 from storage.voices.store import VoiceStore
 from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
@@ -71,7 +72,7 @@ def worker_services(
         leases=LeaseKeeper(jobs, settings.lease_s),
         plans=PlanCache(artifacts),
         voice_store=VoiceStore(redis, settings.key_prefix),
-        voice_plans=VoicePlanCache(artifacts),
+        voice_plans=VoicePlanCache(artifacts, decode_voice_plan),
         lease_s=settings.lease_s,
         closing=threading.Event(),
         gate=QuarantineGate(),

@@ -124,7 +124,7 @@ def test_as_many_voices_are_open_as_there_turn_out_to_be_places_for(redis_client
     store.commit_voice(items.pop().lease, 1)
     assert store.ready_counts()[QUEUE] == 2, "no job waits for a place, so there may be more of them"
     waiting = next_voice(store)
-    store.wait_for_voice_slot(waiting.lease, LONG_S)
+    store.postpone(waiting.lease, LONG_S, waits_for_voice_slot=True)
     next_voice(store)
     store.commit_voice(items.pop().lease, 1)
 
@@ -167,8 +167,8 @@ def test_a_voice_that_leaves_lets_in_the_one_that_waits_longest(
     start(store, num_voices=3)
     inside, first, second = (next_voice(store) for _ in range(3))
     for item in (first, second):
-        store.wait_for_voice_slot(item.lease, LONG_S)
-        store.wait_for_voice_slot(item.lease, LONG_S)
+        store.postpone(item.lease, LONG_S, waits_for_voice_slot=True)
+        store.postpone(item.lease, LONG_S, waits_for_voice_slot=True)
         clock.advance(0.01)
     assert store.ready_counts().get(QUEUE, 0) == 0
 
@@ -187,7 +187,7 @@ def test_the_last_voice_of_a_job_lets_in_one_of_another_job(store: JobStore) -> 
     last = next_voice(store)
     other = start(store, num_voices=1)
     waiting = next_voice(store)
-    store.wait_for_voice_slot(waiting.lease, LONG_S)
+    store.postpone(waiting.lease, LONG_S, waits_for_voice_slot=True)
 
     store.commit_voice(last.lease, 1)
 
@@ -200,7 +200,7 @@ def test_a_job_goes_on_while_those_that_wait_are_of_another(redis_client: redis.
     start(store, num_voices=2)
     inside = next_voice(store)
     start(store, num_voices=1)
-    store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
+    store.postpone(next_voice(store).lease, LONG_S, waits_for_voice_slot=True)
 
     store.commit_voice(inside.lease, 1)
 
@@ -210,11 +210,11 @@ def test_a_job_goes_on_while_those_that_wait_are_of_another(redis_client: redis.
 
 def test_a_place_is_not_given_to_a_paused_job(store: JobStore, clock: Clock) -> None:
     paused = start(store, num_voices=1)
-    store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
+    store.postpone(next_voice(store).lease, LONG_S, waits_for_voice_slot=True)
     clock.advance(0.01)
     start(store, num_voices=2)
     inside, waiting = next_voice(store), next_voice(store)
-    store.wait_for_voice_slot(waiting.lease, LONG_S)
+    store.postpone(waiting.lease, LONG_S, waits_for_voice_slot=True)
     store.pause(ALICE, paused.id)
 
     store.commit_voice(inside.lease, 1)
@@ -230,7 +230,7 @@ def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_ti
 ) -> None:
     start(store, num_voices=2)
     inside, waiting = next_voice(store), next_voice(store)
-    store.wait_for_voice_slot(waiting.lease, 2.0)
+    store.postpone(waiting.lease, 2.0, waits_for_voice_slot=True)
     clock.advance(2.5)
     assert store.reap().retries_due == 1
     back = next_voice(store)
@@ -241,7 +241,7 @@ def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_ti
 
 def test_a_job_that_ends_leaves_none_waiting_for_a_place(redis_client: redis.Redis, store: JobStore) -> None:
     job = start(store)
-    store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
+    store.postpone(next_voice(store).lease, LONG_S, waits_for_voice_slot=True)
     assert waiting_for_a_place(redis_client)
 
     store.cancel(ALICE, job.id)
@@ -324,7 +324,7 @@ def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
         elif action == "postpone":
             store.postpone(lease, 1.0)
         elif action == "crowd":
-            store.wait_for_voice_slot(lease, 1.0)
+            store.postpone(lease, 1.0, waits_for_voice_slot=True)
         elif action == "die":
             store.release(lease, ReleaseReason.WORKER_DIED)
         elif action == "wait":

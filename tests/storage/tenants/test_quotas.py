@@ -8,7 +8,7 @@ import redis
 from storage.errors import BacklogFull, QuotaExceeded
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import AdmissionLimits, Submission
-from storage.tenants.quotas import OwnQuotas, Quotas, QuotaStore, QuotaUse
+from storage.tenants.quotas import OwnQuotas, Quotas, QuotaStore
 from tests.storage.job_store.job_driver import ALICE, BOB, Clock, open_store, submission
 
 FOR_ALL = Quotas(jobs=2, audio_ms=200_000, voices=3)
@@ -73,8 +73,8 @@ def test_the_backlog_of_all_is_the_systems_limit(store: JobStore) -> None:
 def test_held_is_what_the_limits_count(store: JobStore, quotas: QuotaStore) -> None:
     store.submit(submission(audio_ms=5_000))
 
-    assert quotas.held(ALICE) == QuotaUse(jobs=1, audio_ms=5_000, voices=0)
-    assert quotas.held(BOB) == QuotaUse(0, 0, 0)
+    assert quotas.held(ALICE) == Quotas(jobs=1, audio_ms=5_000, voices=0)
+    assert quotas.held(BOB) == Quotas(0, 0, 0)
 
 
 def test_a_limit_of_a_release_before_is_skipped(quotas: QuotaStore, redis_client: redis.Redis) -> None:
