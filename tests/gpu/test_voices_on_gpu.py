@@ -9,9 +9,13 @@ import pytest
 
 from tests.tiny_checkpoint import RepeatableDraws
 from worker.engine.interface import Pcm
-from worker.engine.random_checkpoint.codec_weights import codec_weights
 from worker.engine.random_checkpoint.configuration import codec_config, model_config
-from worker.engine.random_checkpoint.directory import speaker_encoder_weights, write_json, write_text_tokenizer
+from worker.engine.random_checkpoint.directory import (
+    codec_weights,
+    speaker_encoder_weights,
+    write_json,
+    write_text_tokenizer,
+)
 from worker.engine.random_checkpoint.shapes import shape_of
 from worker.engine.random_checkpoint.weights import Weights
 from worker.engine.stages.codec import CodecStage

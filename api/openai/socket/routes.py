@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, WebSocket, WebSocketDisconnect
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from api.access.authentication import Caller, identify
+from api.access.authentication import Caller, identify, identify_again
+from api.access.caller_key import caller_key
 from api.dependencies import Tenant
 from api.http.json_body import parse_json
 from api.http.middleware.request_boundary import request_id_of
@@ -21,19 +24,26 @@ from api.http.middleware.request_metrics import refused
 from api.http.middleware.security_headers import HEADERS
 from api.http.middleware.websockets import TENANT_FRAMES
 from api.http.open_sockets import OpenSocket
+from api.http.parsing import parse_fields
 from api.http.problems.handlers import storage_problem
 from api.http.problems.problem import HttpProblem, internal, invalid_header, problem_response, upgrade_required
 from api.live.errors import server_stopping
-from api.openai.socket.actions import ProtocolMachine
-from api.openai.socket.asked_speech import Orders
+from api.live.speech import LiveSpeech
+from api.openai.leniency import Wish
+from api.openai.live_orders import forget_brought, live_order
+from api.openai.socket.actions import FoundVoice, Message, ProtocolMachine
 from api.openai.socket.nari import NariMachine
 from api.openai.socket.session import Session
 from api.openai.socket.streaming_text import StreamingTextMachine
+from api.openai.socket.utterance import SocketUtterance, SoundFormat, StreamedSound, WholeSound
 from api.openai.socket.waits import MessageTimeouts
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
+from rhapsode.contract.openai import SpeechOrder
 from rhapsode.contract.speech_socket import KEY_SUBPROTOCOL, NARI, PROTOCOLS, SOCKET_PATH, STREAMING_TEXT_PATH
 from storage.errors import StorageError
+from storage.ids import TenantId
+from storage.live.orders import LiveOrder, LiveTextMode
 
 logger = logging.getLogger(__name__)
 
@@ -135,3 +145,75 @@ def chosen_protocol(offered: Sequence[str]) -> str | None:
         # Browsers end a connection for which none of those that it offered was chosen.
         raise invalid_header(HEADER, "not_supported", f"offer one of: {', '.join(PROTOCOLS)}")
     return known
+
+
+OF_POST_ALONE = ("input", "input_format", "stream", "stream_format", "reuse")
+"""Text comes in separate messages, and audio as a stream."""
+
+ANY_TEXT = "1"
+"""A placeholder for the unknown text: every model and language can speak it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSpeech:
+    """order: without its text. key: the caller's, for its usage."""
+
+    live: LiveSpeech
+    tenant: TenantId
+    key: str
+    order: LiveOrder
+    voice: FoundVoice
+    make_sound: Callable[[], SoundFormat]
+
+    def begin(self, text: str) -> SocketUtterance:
+        return SocketUtterance(self.live, self.tenant, self.key, self.order, text, self.make_sound())
+
+
+@dataclass(slots=True)
+class Orders:
+    """Of one connection. Each request after the first is authenticated and counted again."""
+
+    connection: HTTPConnection
+    services: ApiServices
+    tenant: TenantId
+    _is_first: bool = field(default=True, init=False)
+    _order: LiveOrder | None = field(default=None, init=False)
+
+    async def resolve(self, fields: Message, is_whole: bool) -> AskedSpeech:  # noqa: FBT001 - one of two shapes
+        """Raises a `Problem` or a `StorageError`."""
+        if not self._is_first:
+            await identify_again(self.connection, self.services)
+        self._is_first = False
+        asked = _wish(fields)
+        await self.forget()
+        live, order, voice = await run_sync(_found, self.services, self.tenant, asked)
+        self._order = live
+
+        def make_sound() -> SoundFormat:
+            kind = WholeSound if is_whole else StreamedSound
+            return kind(order.response_format, voice.sample_rate_hz, order.speed, self.services.live.encoders)
+
+        return AskedSpeech(self.services.live.speech, self.tenant, caller_key(), live, voice, make_sound)
+
+    async def forget(self) -> None:
+        """Remove the voice of the last request. Raises `StoreUnavailable`."""
+        order, self._order = self._order, None
+        if order is not None and order.own_voice is not None:
+            await run_sync(forget_brought, self.services, order)
+
+
+def _wish(fields: Message) -> Wish:
+    """Raises a `Problem`."""
+    strange = {name: value for name, value in fields.items() if name in OF_POST_ALONE}
+    given = {name: value for name, value in fields.items() if name not in strange}
+    order = parse_fields(SpeechOrder, {**given, "input": ANY_TEXT, "stream": True})
+    extra = order.model_extra or {}
+    extra.update(strange)
+    return Wish(order, tuple(extra))
+
+
+def _found(services: ApiServices, tenant: TenantId, asked: Wish) -> tuple[LiveOrder, SpeechOrder, FoundVoice]:
+    live, wish = live_order(services, tenant, asked, LiveTextMode.PER_FRAME)
+    said = live.narration
+    card = choose_model(said.model, services.models.list())
+    return live, wish.order, FoundVoice(said.model, said.voice, card.sample_rate_hz, wish.ignored)

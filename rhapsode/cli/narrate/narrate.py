@@ -17,8 +17,15 @@ from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.cast_file import read_cast
 from rhapsode.cli.narrate.fetching import fetch, summarise
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
-from rhapsode.cli.narrate.options import AudioOptions, BookOptions, NarrateSpeechOptions, OrderOptions, SystemOptions
-from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
+from rhapsode.cli.narrate.options import (
+    AudioOptions,
+    BookOptions,
+    DrawingOptions,
+    NarrateSpeechOptions,
+    OrderOptions,
+    QualityOptions,
+    SystemOptions,
+)
 from rhapsode.cli.narrate.targets import choose_targets
 from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_devices, read_settings
 from rhapsode.cli.visible import echo

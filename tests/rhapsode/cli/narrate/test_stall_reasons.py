@@ -9,10 +9,8 @@ import pytest
 from rich.console import Console
 
 from rhapsode import Rhapsode
-from rhapsode.cli.narrate import stall_reasons
 from rhapsode.cli.narrate.narrate import _cancel  # pyright: ignore[reportPrivateUsage]
-from rhapsode.cli.narrate.progress import Lines
-from rhapsode.cli.narrate.stall_reasons import StallReasons
+from rhapsode.cli.narrate.progress import HELD, NO_READER, REDIS, STORE, Lines, StallReasons
 from rhapsode.client.resources import Job
 from tests.rhapsode import answers
 from tests.rhapsode.conftest import ScriptedServer
@@ -46,9 +44,9 @@ def standing(script: ScriptedServer, stands: Job) -> str | None:
 @pytest.mark.parametrize(
     ("status", "changes", "sentence"),
     [
-        (503, {"status": "unavailable", "store": "unavailable"}, stall_reasons.STORE),
-        (503, {"status": "unavailable", "redis": "unavailable", "claims": None}, stall_reasons.REDIS),
-        (200, {"claims": "held"}, stall_reasons.HELD),
+        (503, {"status": "unavailable", "store": "unavailable"}, STORE),
+        (503, {"status": "unavailable", "redis": "unavailable", "claims": None}, REDIS),
+        (200, {"claims": "held"}, HELD),
         (200, {}, None),
     ],
 )
@@ -63,7 +61,7 @@ def test_what_the_server_lacks_is_said(
 def test_that_no_worker_reads_texts_is_said_to_those_who_may_know(script: ScriptedServer) -> None:
     script.answer(200, READY)
     script.answer(200, {"data": [CPU_QUEUE], "totals": TOTALS})
-    assert standing(script, job(state="pending", phase=None, progress=answers.progress())) == stall_reasons.NO_READER
+    assert standing(script, job(state="pending", phase=None, progress=answers.progress())) == NO_READER
 
 
 def test_a_caller_who_is_no_operator_is_told_nothing_and_asks_once(script: ScriptedServer) -> None:
@@ -109,7 +107,7 @@ def test_a_job_that_moves_on_is_not_hindered_any_more(script: ScriptedServer) ->
         seen = StallReasons(client, look_after_s=0)
         said = [seen.of(each) for each in (job(), job(), job(progress=answers.progress(total=4, done=2)))]
 
-    assert said == [None, stall_reasons.HELD, None]
+    assert said == [None, HELD, None]
 
 
 def test_the_line_of_progress_says_it_at_once_and_first() -> None:
@@ -117,12 +115,12 @@ def test_the_line_of_progress_says_it_at_once_and_first() -> None:
     lines = Lines(Console(file=written, width=40))
 
     lines.show(job(), None)
-    lines.show(job(), None, stall_reasons.HELD)
-    lines.show(job(), None, stall_reasons.HELD)
+    lines.show(job(), None, HELD)
+    lines.show(job(), None, HELD)
 
     assert written.getvalue().splitlines() == [
         "speaking: 1/4 segments, 0:00 spoken",
-        f"speaking: {stall_reasons.HELD}, 1/4 segments, 0:00 spoken",
+        f"speaking: {HELD}, 1/4 segments, 0:00 spoken",
     ]
 
 

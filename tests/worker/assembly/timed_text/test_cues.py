@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from storage.segments.timeline import TimeSpan
 from worker.assembly.timed_text.cues import LEAST_CUE_S, MAX_COLUMNS, MAX_CUE_S, Cue, HeardSentence, columns, cues
-from worker.assembly.timed_text.heard_words import TimedStretch, heard_words
+from worker.assembly.timed_text.subtitles import TimedStretch, heard_words
 
 UNITS_PER_S = 15.0
 

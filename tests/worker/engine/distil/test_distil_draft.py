@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from worker.engine.distil import distil_draft
-from worker.engine.distil.spoken_frames import SpokenStates, say_all
+from worker.engine.distil.distil_draft import SpokenStates, say_all
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, CodecFrames, Engine, SamplingParams, SpeechRequest, TokenSampling
 from worker.engine.native import NativeEngine
