@@ -9,13 +9,11 @@ from typing import Literal
 
 from api.http.times import moment
 from rhapsode.contract.operators.fleet import (
-    EngineState,
     FleetMinute,
     QueueClass,
     QueueTenant,
     QueueTotals,
     QueueView,
-    VoiceMemory,
     WorkerView,
 )
 from storage.jobs.work_queues import CPU_QUEUE, HOOKS_QUEUE
@@ -29,7 +27,6 @@ MOST_TENANTS = 10
 
 def worker_view(listed: ListedWorker) -> WorkerView:
     report = listed.report
-    engine, memory = report.engine, report.voice_cache
     return WorkerView(
         name=report.name,
         role=report.role.value,
@@ -47,8 +44,8 @@ def worker_view(listed: ListedWorker) -> WorkerView:
         version=report.version,
         started_at=moment(report.started_at_ms),
         seen_at=moment(listed.seen_at_ms),
-        engine=EngineState.model_validate(engine, from_attributes=True) if engine else None,
-        voice_cache=VoiceMemory.model_validate(memory, from_attributes=True) if memory else None,
+        engine=report.engine,
+        voice_cache=report.voice_cache,
     )
 
 

@@ -13,6 +13,7 @@ from typing import cast
 import redis
 from pydantic import TypeAdapter
 
+from rhapsode.contract.operators.fleet import EngineState, VoiceMemory
 from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
 from storage.errors import StorageError
@@ -46,28 +47,6 @@ class WorkerState(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EngineReport:
-    """batch_fill (0 to 1), audio_s_per_s, step_ms: over the last report's interval, None while nothing was spoken."""
-
-    active_requests: int
-    waiting_requests: int
-    batch_fill: float | None
-    audio_s_per_s: float | None
-    step_ms: float | None
-    audio_s_total: float
-    steps_total: int
-    restarts: int
-
-
-@dataclass(frozen=True, slots=True)
-class VoiceCacheReport:
-    voices: int
-    bytes: int
-    hits: int
-    misses: int
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerReport:
     """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
 
@@ -86,8 +65,8 @@ class WorkerReport:
     queue: str | None = None
     model: str | None = None
     slots: int | None = None
-    engine: EngineReport | None = None
-    voice_cache: VoiceCacheReport | None = None
+    engine: EngineState | None = None
+    voice_cache: VoiceMemory | None = None
     live: LiveAddress | None = None
     other_models: tuple[str, ...] = ()
     is_loading: bool = False

@@ -8,16 +8,26 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from api.services.fleet_view import MOST_TENANTS
+from rhapsode.contract.operators.fleet import EngineState
 from storage.ids import TenantId
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
-from storage.queue.worker_registry import EngineReport, WorkerRegistry, WorkerReport, WorkerRole
+from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.settings import api_settings_of
 from tests.storage.job_store.job_driver import submission
 
-ENGINE = EngineReport(12, 3, 0.75, 20.5, 80.0, 1234.5, 9999, 0)
+ENGINE = EngineState(
+    active_requests=12,
+    waiting_requests=3,
+    batch_fill=0.75,
+    audio_s_per_s=20.5,
+    step_ms=80.0,
+    audio_s_total=1234.5,
+    steps_total=9999,
+    restarts=0,
+)
 LIVE = LiveAddress("wss://10.0.0.7:8900", "a-token-of-this-start", 8, 5, "revision", 1.5)
 
 

@@ -11,12 +11,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from api.services.fleet_view import minute_of
+from rhapsode.contract.operators.fleet import EngineState
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
 from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import (
-    EngineReport,
     ListedWorker,
     WorkerRegistry,
     WorkerReport,
@@ -117,7 +117,16 @@ def test_the_history_is_drawn_with_its_time_axis(open_at: OpenPage, api: ServedA
 
 
 def a_worker() -> ListedWorker:
-    engine = EngineReport(3, 0, 0.9, 40.0, 21.0, 1000.0, 100, 0)
+    engine = EngineState(
+        active_requests=3,
+        waiting_requests=0,
+        batch_fill=0.9,
+        audio_s_per_s=40.0,
+        step_ms=21.0,
+        audio_s_total=1000.0,
+        steps_total=100,
+        restarts=0,
+    )
     live = LiveAddress("ws://127.0.0.1:1", "secret", 8, 5, "r", streams=3)
     report = WorkerReport("gpu-0", WorkerRole.GPU, "host", 1, "0.2", 0, 4, GPU_QUEUE, "small", 4, engine, live=live)
     return ListedWorker(report, WorkerState.READY, 0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from storage.queue.worker_registry import VoiceCacheReport, WorkerReport
+from rhapsode.contract.operators.fleet import VoiceMemory
+from storage.queue.worker_registry import WorkerReport
 from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
 from worker.lifecycle.live.child import LiveProcess
@@ -31,7 +32,7 @@ class WorkerLoad:
             leases=held + self.speech.fronts.num_held,
             slots=meter.slots,
             engine=meter.report(),
-            voice_cache=VoiceCacheReport(memory.voices, memory.bytes, memory.hits, memory.misses),
+            voice_cache=VoiceMemory(voices=memory.voices, bytes=memory.bytes, hits=memory.hits, misses=memory.misses),
             live=self.speech.live.address(),
         )
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from storage.queue.worker_registry import EngineReport
+from rhapsode.contract.operators.fleet import EngineState
 from worker.engine.interface import EngineInfo, EngineStats
 
 _LEVELS = ("active", "waiting", "standing", "codec_waiting_frames", "longest_pause_s", "lacks_decoder")
@@ -66,9 +66,9 @@ class EngineMeter:
             self._total = _sum(self._total, gained)
             self._last, self._last_s = now, now_s
 
-    def report(self) -> EngineReport:
+    def report(self) -> EngineState:
         now, total, pace = self.now(), self.total(), self.pace()
-        return EngineReport(
+        return EngineState(
             active_requests=now.active,
             waiting_requests=now.waiting,
             batch_fill=_rounded(pace.batch_fill, 4),

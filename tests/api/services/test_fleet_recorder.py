@@ -9,13 +9,13 @@ import redis
 
 from api.services.fleet_recorder import FleetRecorder, mean_pace, recording
 from api.services.fleet_view import minute_of
+from rhapsode.contract.operators.fleet import EngineState
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
 from storage.queue.dead_letters import DeadLetters
 from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore
 from storage.queue.overview import QueueOverviews
 from storage.queue.worker_registry import (
-    EngineReport,
     ListedWorker,
     WorkerRegistry,
     WorkerReport,
@@ -35,7 +35,7 @@ def recorder(client: redis.Redis) -> FleetRecorder:
 
 
 def speaking(name: str, state: WorkerState, slots: int, **engine: float) -> ListedWorker:
-    report = EngineReport(active_requests=1, waiting_requests=0, audio_s_total=0, steps_total=0, restarts=0, **engine)
+    report = EngineState(active_requests=1, waiting_requests=0, audio_s_total=0, steps_total=0, restarts=0, **engine)
     live = LiveAddress("ws://127.0.0.1:1", "secret", 8, 0, "r", streams=2)
     return ListedWorker(
         WorkerReport(
