@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from worker.engine.random_checkpoint.configuration import PUBLISHED, codec_config, model_config
-from worker.engine.random_checkpoint.layers import attention_layers
 from worker.engine.random_checkpoint.shapes import (
     CODEBOOKS,
     CONTROL_IDS,
@@ -242,3 +241,18 @@ def layer_scales(w: Weights, prefix: str, stack: StackShape) -> None:
     for layer in (f"{prefix}.{i}" for i in range(stack.layers)):
         w.spread(f"{layer}.self_attn_layer_scale.scale", stack.hidden, mean=0.5, std=0.1)
         w.spread(f"{layer}.mlp_layer_scale.scale", stack.hidden, mean=0.5, std=0.1)
+
+
+def attention_layers(w: Weights, prefix: str, stack: StackShape) -> None:
+    """The names that talker, predictor and codec decoder share."""
+    queries, keys = stack.heads * stack.head_dim, stack.kv_heads * stack.head_dim
+    for layer in (f"{prefix}.{i}" for i in range(stack.layers)):
+        w.linear(f"{layer}.self_attn.q_proj", queries, stack.hidden)
+        w.linear(f"{layer}.self_attn.k_proj", keys, stack.hidden)
+        w.linear(f"{layer}.self_attn.v_proj", keys, stack.hidden)
+        w.linear(f"{layer}.self_attn.o_proj", stack.hidden, queries)
+        w.linear(f"{layer}.mlp.gate_proj", stack.inter, stack.hidden)
+        w.linear(f"{layer}.mlp.up_proj", stack.inter, stack.hidden)
+        w.linear(f"{layer}.mlp.down_proj", stack.hidden, stack.inter)
+        w.norm(f"{layer}.input_layernorm", stack.hidden)
+        w.norm(f"{layer}.post_attention_layernorm", stack.hidden)

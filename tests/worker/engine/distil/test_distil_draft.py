@@ -34,6 +34,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def no_heads(checkpoint: Path) -> Iterator[Path]:
+    (checkpoint / DRAFTS_FILE).parent.mkdir(exist_ok=True)
     yield checkpoint
     (checkpoint / DRAFTS_FILE).unlink(missing_ok=True)
 
