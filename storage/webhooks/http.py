@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from storage.runtime.config.webhook_options import parse_networks
-from storage.runtime.egress.client import AttemptTimes, SafeHttp
+from storage.runtime.egress.client import SafeHttp
+from storage.runtime.egress.connecting import AttemptTimes
 from storage.runtime.egress.kept import KeptHttp
 from storage.runtime.egress.public_addresses import AddressRules
 from storage.runtime.egress.url_rules import UrlRules

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
 
-from storage.runtime.egress.client import HttpAnswer
+from storage.runtime.egress.connecting import HttpAnswer
 from storage.runtime.egress.errors import SafeHttpError
 from storage.runtime.egress.kept import KeptHttp
 from storage.webhooks.payloads import compose

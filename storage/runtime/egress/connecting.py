@@ -1,24 +1,22 @@
-"""How a connection is made: resolve once, check every address, dial one of the checked, all before a deadline."""
+"""What all attempts have in common: where a name leads, in which time, and what an answer is."""
 
 from __future__ import annotations
 
-import queue
 import socket
 import ssl
-import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-import httpcore
+import certifi
+import httpx
 
-from storage.runtime.egress.errors import HostUnresolved, SafeHttpError, TimedOut
-from storage.runtime.egress.public_addresses import Address, AddressRules
+from storage.runtime.egress.errors import Redirected
+from storage.runtime.egress.url_rules import UrlRules
+
+USER_AGENT = "rhapsode/0.1"
 
 Resolver = Callable[[str, int], Sequence[str]]
 """Host and port to every address; raises OSError for a name that has none."""
-
-_WRITE_BYTES = 16 * 1024
 
 
 def system_resolver(host: str, port: int) -> Sequence[str]:
@@ -40,108 +38,44 @@ def literal_addresses(host: str, port: int) -> Sequence[str] | None:
     return tuple(str(entry[4][0]) for entry in found)
 
 
-class Deadline:
-    """The moment at which an attempt is over, on the monotonic clock."""
+@dataclass(frozen=True, slots=True)
+class AttemptTimes:
+    """Of one attempt: `total_s` covers name server, connection, TLS, request and the whole answer."""
 
-    def __init__(self, total_s: float) -> None:
-        self._end_s = time.monotonic() + total_s
-
-    def left_s(self, at_most_s: float | None = None) -> float:
-        """Raises `TimedOut` when nothing is left."""
-        left = self._end_s - time.monotonic()
-        if left <= 0:
-            raise TimedOut("the attempt took too long")
-        return left if at_most_s is None else min(left, at_most_s)
+    connect_s: float = 3.0
+    total_s: float = 15.0
 
 
-def resolve(host: str, port: int, resolver: Resolver, rules: AddressRules, deadline: Deadline) -> tuple[Address, ...]:
-    """Every address of the host, all of them checked: an answer with one private address among public ones is a trap.
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """`body`: at most what was asked for. Header names are lower-case; of repeated ones the last counts."""
 
-    Raises `HostUnresolved`, `AddressBlocked` or `TimedOut`.
-    """
-    found = _resolved_in_time(host, port, resolver, deadline)
-    if not found:
-        raise HostUnresolved(f"{host} has no address")
-    return tuple(rules.check(address) for address in found)
-
-
-def _resolved_in_time(host: str, port: int, resolver: Resolver, deadline: Deadline) -> Sequence[str]:
-    """In a thread, because the system's resolver takes no time limit; a slow one is left behind."""
-    answers: queue.SimpleQueue[Sequence[str] | OSError | UnicodeError] = queue.SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(resolver(host, port))
-        except (OSError, UnicodeError) as error:
-            answers.put(error)
-
-    threading.Thread(target=ask, name="resolver", daemon=True).start()
-    try:
-        answer = answers.get(timeout=deadline.left_s())
-    except queue.Empty as error:
-        raise TimedOut(f"the name server did not answer for {host}") from error
-    if isinstance(answer, OSError | UnicodeError):
-        raise HostUnresolved(f"{host} cannot be resolved") from answer
-    return answer
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+    is_whole: bool
 
 
-class CheckedDialler(httpcore.NetworkBackend):
-    """For one attempt: connects to the addresses that were checked, whatever name the request carries."""
-
-    def __init__(self, addresses: Sequence[Address], connect_s: float, deadline: Deadline) -> None:
-        self._addresses = addresses
-        self._connect_s = connect_s
-        self._deadline = deadline
-        self._sockets = httpcore.SyncBackend()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
-        """One address after the other. `host` is what the request names; it is resolved already."""
-        failure: httpcore.NetworkError | httpcore.TimeoutException | None = None
-        for address in self._addresses:
-            left_s = self._deadline.left_s(self._connect_s)
-            try:
-                stream = self._sockets.connect_tcp(str(address), port, left_s, None, socket_options)
-            except (httpcore.NetworkError, httpcore.TimeoutException) as error:
-                failure = error
-                continue
-            return _TimedStream(stream, self._deadline)
-        raise failure or httpcore.ConnectError("no address")
-
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
-    ) -> httpcore.NetworkStream:
-        raise SafeHttpError("a request to the network does not go to a local socket")
+def public_authorities() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
 
 
-class _TimedStream(httpcore.NetworkStream):
-    """A connection on which every step ends by the deadline: a peer that sends a byte now and then gains nothing."""
+@dataclass
+class HttpAccess:
+    """What may be asked, in which time, and by which name server and authorities."""
 
-    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
-        self._stream = stream
-        self._deadline = deadline
+    rules: UrlRules = field(default_factory=UrlRules)
+    times: AttemptTimes = field(default_factory=AttemptTimes)
+    resolver: Resolver = system_resolver
+    tls: ssl.SSLContext = field(default_factory=public_authorities)
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._deadline.left_s(timeout))
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        for start in range(0, len(buffer), _WRITE_BYTES):
-            self._stream.write(buffer[start : start + _WRITE_BYTES], self._deadline.left_s(timeout))
+def common_fields(url: httpx.URL) -> dict[str, str]:
+    return {"Host": url.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
 
-    def close(self) -> None:
-        self._stream.close()
 
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        left_s = self._deadline.left_s(timeout)
-        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, left_s), self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401  (the library's signature)
-        return self._stream.get_extra_info(info)
+def checked_headers(status: int, headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Raises `Redirected`: what a redirect names was never checked."""
+    if 300 <= status < 400:
+        raise Redirected(f"the server answered with a redirect ({status})")
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}

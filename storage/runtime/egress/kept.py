@@ -1,4 +1,4 @@
-"""The client that posts a lot to the same hosts: as `client.SafeHttp`, over connections that it keeps.
+"""How a request is made, and the client that posts a lot to the same hosts over connections that it keeps.
 
 Every attempt resolves the host's addresses again and checks all of them. A kept connection serves it only if it leads
 to one of these, and only the party it was made for: what one tenant's receiver says never meets another's.
@@ -17,8 +17,13 @@ from typing import TypeAlias
 import h11
 import httpx
 
-from storage.runtime.egress.client import HttpAccess, HttpAnswer, checked_headers, common_fields
-from storage.runtime.egress.connecting import literal_addresses
+from storage.runtime.egress.connecting import (
+    HttpAccess,
+    HttpAnswer,
+    checked_headers,
+    common_fields,
+    literal_addresses,
+)
 from storage.runtime.egress.errors import ConnectionFailed, HostUnresolved, TimedOut
 from storage.runtime.egress.public_addresses import Address
 from storage.runtime.egress.url_rules import UrlRules, parsed_url, target_of
@@ -54,12 +59,36 @@ class KeptHttp(HttpAccess):
     async def post(self, party: str, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> HttpAnswer:
         """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
         parsed = _known(url, self.rules)
-        host, port = target_of(parsed)
-        place = PeerAddress(party, parsed.scheme, host, port)
+        fields = {**common_fields(parsed), **headers, "Content-Length": str(len(body))}
+        return await self._answer("POST", party, parsed, fields, body, max_bytes)
+
+    async def get(self, url: str, max_bytes: int) -> HttpAnswer:
+        """As `post`."""
+        parsed = parsed_url(url, self.rules)
+        return await self._answer("GET", "", parsed, common_fields(parsed), b"", max_bytes)
+
+    async def check(self, url: str) -> None:
+        """Raises `UrlRefused`, `AddressBlocked`, `HostUnresolved` or `TimedOut` if no request would be made now."""
+        parsed = parsed_url(url, self.rules)
         try:
             async with asyncio.timeout(self.times.total_s):
-                addresses = await self._addresses(parsed)
-                answer = await self._exchange(place, addresses, parsed, _fields(parsed, headers, body), body, max_bytes)
+                await self._addresses(parsed)
+        except TimeoutError as error:
+            raise TimedOut(f"the name server did not answer for {target_of(parsed)[0]}") from error
+
+    def close(self) -> None:
+        self._kept.close()
+
+    async def _answer(
+        self, method: str, party: str, url: httpx.URL, fields: Mapping[str, str], body: bytes, max_bytes: int
+    ) -> HttpAnswer:
+        host, port = target_of(url)
+        request = h11.Request(method=method, target=url.raw_path, headers=list(fields.items()))
+        try:
+            async with asyncio.timeout(self.times.total_s):
+                addresses = await self._addresses(url)
+                place = PeerAddress(party, url.scheme, host, port)
+                answer = await self._exchange(place, addresses, request, body, max_bytes)
         except TimeoutError as error:
             raise TimedOut(f"{host} did not answer in time") from error
         except (OSError, h11.RemoteProtocolError) as error:
@@ -67,27 +96,18 @@ class KeptHttp(HttpAccess):
         headers = checked_headers(answer.status, answer.headers)
         return HttpAnswer(answer.status, headers, bytes(answer.body), answer.is_whole)
 
-    def close(self) -> None:
-        self._kept.close()
-
     async def _exchange(
-        self,
-        place: PeerAddress,
-        addresses: Sequence[Address],
-        url: httpx.URL,
-        fields: Sequence[tuple[bytes, bytes]],
-        body: bytes,
-        max_bytes: int,
+        self, place: PeerAddress, addresses: Sequence[Address], request: h11.Request, body: bytes, max_bytes: int
     ) -> RawAnswer:
         while (wire := self._kept.take(place, addresses)) is not None:
             try:
-                answer = await wire.ask(url.raw_path, fields, body, max_bytes)
+                answer = await wire.ask(request, body, max_bytes)
             except StaleConnection:
                 continue
             self._kept.keep(place, wire)
             return answer
         wire = await self._connected(place, addresses)
-        answer = await wire.ask(url.raw_path, fields, body, max_bytes)
+        answer = await wire.ask(request, body, max_bytes)
         self._kept.keep(place, wire)
         return answer
 
@@ -231,11 +251,6 @@ async def _dialled(address: Address, port: int) -> socket.socket:
         stream.close()
         raise
     return stream
-
-
-def _fields(url: httpx.URL, headers: Mapping[str, str], body: bytes) -> list[tuple[bytes, bytes]]:
-    fields = {**common_fields(url), **headers, "Content-Length": str(len(body))}
-    return [(name.encode(), value.encode()) for name, value in fields.items()]
 
 
 def _tell(loop: asyncio.AbstractEventLoop, say: Callable[[], None]) -> None:

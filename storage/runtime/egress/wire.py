@@ -48,10 +48,8 @@ class Wire(asyncio.Protocol):
         """Whether another request may go out."""
         return not self._is_closed and self._coming is None and self._http.our_state is h11.IDLE
 
-    async def ask(
-        self, target: bytes, headers: Sequence[tuple[bytes, bytes]], body: bytes, max_bytes: int
-    ) -> RawAnswer:
-        """The answer to a POST; of its body, when it is longer than that, no more than `max_bytes`.
+    async def ask(self, request: h11.Request, body: bytes, max_bytes: int) -> RawAnswer:
+        """The answer; of its body, when it is longer than that, no more than `max_bytes`.
 
         Raises `StaleConnection`, `OSError` or `h11.RemoteProtocolError`. Ended early, it ends the connection.
         """
@@ -60,7 +58,6 @@ class Wire(asyncio.Protocol):
         self._coming = asyncio.get_running_loop().create_future()
         self._answer, self._max_bytes = None, max_bytes
         self._num_asked += 1
-        request = h11.Request(method=b"POST", target=target, headers=list(headers))
         events = (request, h11.Data(data=body), h11.EndOfMessage())
         self._transport.write(b"".join(self._http.send(event) or b"" for event in events))
         try:

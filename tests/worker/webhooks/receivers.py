@@ -15,8 +15,7 @@ import redis
 
 from storage.database.keys import WebhookKeys
 from storage.ids import JobId, TenantId, new_endpoint_id
-from storage.runtime.egress.client import AttemptTimes
-from storage.runtime.egress.connecting import Resolver, system_resolver
+from storage.runtime.egress.connecting import AttemptTimes, Resolver, system_resolver
 from storage.runtime.egress.kept import KeptHttp
 from storage.runtime.egress.public_addresses import AddressRules
 from storage.runtime.egress.url_rules import UrlRules

@@ -23,7 +23,7 @@ from rhapsode.stack.planning.plan import PlannedProcess
 from rhapsode.stack.process_names import HOOKS_WORKER
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId
-from storage.runtime.egress.client import AttemptTimes
+from storage.runtime.egress.connecting import AttemptTimes
 from tests.environment import without_settings
 from tests.faults.receiver import receiving
 from tests.storage.job_store.job_driver import ALICE

@@ -20,7 +20,7 @@ from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import DeliveryState, DisabledReason
 from rhapsode.webhooks import verify
 from storage.jobs.webhook_target import WebhookTarget, url_target
-from storage.runtime.egress.client import AttemptTimes
+from storage.runtime.egress.connecting import AttemptTimes
 from storage.runtime.egress.url_rules import UrlRules, origin_of
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.runtime.egress.listeners import Script, answers, drips, hangs, listener

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import pytest
 import trustme
 
-from storage.runtime.egress.client import AttemptTimes, SafeHttp, UrlRules
-from storage.runtime.egress.connecting import Resolver, system_resolver
+from storage.runtime.egress.client import SafeHttp
+from storage.runtime.egress.connecting import AttemptTimes, Resolver, system_resolver
 from storage.runtime.egress.errors import (
     AddressBlocked,
     ConnectionFailed,
@@ -26,6 +26,7 @@ from storage.runtime.egress.errors import (
     UrlRefused,
 )
 from storage.runtime.egress.public_addresses import AddressRules, is_public
+from storage.runtime.egress.url_rules import UrlRules
 from tests.storage.runtime.egress.listeners import Script, answers, drips, hangs, listener
 
 PUBLIC = "93.184.215.14"

@@ -13,8 +13,7 @@ import pytest
 import trustme
 
 from storage.runtime.egress import kept
-from storage.runtime.egress.client import AttemptTimes, HttpAnswer
-from storage.runtime.egress.connecting import Resolver
+from storage.runtime.egress.connecting import AttemptTimes, HttpAnswer, Resolver
 from storage.runtime.egress.errors import AddressBlocked, ConnectionFailed, HostUnresolved, Redirected, TimedOut
 from storage.runtime.egress.kept import KeptHttp
 from storage.runtime.egress.public_addresses import AddressRules
