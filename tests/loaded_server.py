@@ -34,7 +34,7 @@ AHEAD = (
     *("worker.process.successor", "worker.lifecycle.start", "worker.process.signals", "worker.tasks"),
     *("worker.engine.process.host", "worker.engine.native", "worker.lifecycle.live.process", "worker.live.server"),
     *("worker.janitor.sweeper", "worker.janitor.voices", "worker.janitor.webhooks"),
-    *("worker.process.reporting", "worker.process.state_watch"),
+    *("worker.process.reporting", "worker.process.state_watch", "storage.database.embedded_valkey"),
 )
 """Not those that read settings when they are imported: `worker.cpu_app`, `worker.gpu_app` and `worker.webhooks.app`."""
 
