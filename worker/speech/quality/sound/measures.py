@@ -29,7 +29,6 @@ _FLOOR = 1e-12
 Levels = NDArray[np.float32]
 """Of one window after the other, in dB against the loud ones."""
 
-
 Floats = NDArray[np.float32]
 
 _WINDOW_S = 0.005
