@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
+from anyio.lowlevel import EventLoopToken, current_token
 
 from api.services.webhooks import WebhookServices
 from api.settings import ApiSettings
@@ -29,11 +30,12 @@ most."""
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """http: fetches those that callers name by address, from the internet alone."""
+    """http: fetches those that callers name by address, from the internet alone. loop: of the process."""
 
     http: SafeHttp
     fetches: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(MAX_FETCHES))
     decoders: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_DECODERS))
+    loop: EventLoopToken = field(default_factory=current_token)
 
 
 @dataclass(frozen=True, slots=True)
