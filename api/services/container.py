@@ -191,7 +191,7 @@ async def open_services(settings: ApiSettings, limits: ApiLimits) -> AsyncGenera
             recording(_recorder_of(operators)),
             open_event_feeds(event_client, settings.key_prefix) as events,
         ):
-            intake = _intake(settings, client, artifacts, journal, tickets)
+            intake = _intake(settings, client, artifacts, journal, tickets, live.recent_models)
             yield ApiServices(
                 settings=settings,
                 limits=limits,
@@ -232,13 +232,19 @@ async def _open_live(
 
 
 def _intake(
-    settings: ApiSettings, client: redis.Redis, artifacts: ArtifactStore, journal: Journal, tickets: TicketQueue
+    settings: ApiSettings,
+    client: redis.Redis,
+    artifacts: ArtifactStore,
+    journal: Journal,
+    tickets: TicketQueue,
+    recent_models: RecentModels,
 ) -> JobIntake:
     prefix = settings.key_prefix
     replicas = settings.accept_replicas
     return JobIntake(
         settings=settings,
         models=ModelRegistry(client, prefix),
+        recent_models=recent_models,
         voices=VoiceStore(client, prefix, settings.quota_voices),
         pronunciations=PronunciationStore(client, prefix),
         webhooks=open_webhooks(WebhookStore(client, prefix), WebhookQueue(client, prefix), settings),

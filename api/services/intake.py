@@ -16,6 +16,7 @@ from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue
 from storage.queue.model_registry import ModelRegistry
+from storage.queue.recent_models import RecentModels
 from storage.recovery.journal import Journal
 from storage.runtime.egress.client import SafeHttp
 from storage.voices.store import VoiceStore
@@ -44,6 +45,7 @@ class JobIntake:
 
     settings: ApiSettings
     models: ModelRegistry
+    recent_models: RecentModels
     voices: VoiceStore
     pronunciations: PronunciationStore
     webhooks: WebhookServices
