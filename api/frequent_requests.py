@@ -8,10 +8,10 @@ route and the resolution of annotations, a tenth of such a request's time.
 from __future__ import annotations
 
 import re
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -49,11 +49,11 @@ async def _read(request: Request, named: Mapping[str, str]) -> Response:
 
 async def _find_artifact(request: Request, named: Mapping[str, str]) -> Response:
     asked, job = await asked_by(request), await job_id_of(named["job_id"])
-    return await run_sync(artifact_routes.get_artifact, asked, job, named["name"])
+    return await to_thread(artifact_routes.get_artifact, asked, job, named["name"])
 
 
 async def _fetch(request: Request, named: Mapping[str, str]) -> Response:
-    return await run_sync(objects.get_object, request, await services_of(request), named["key"])
+    return await to_thread(objects.get_object, request, await services_of(request), named["key"])
 
 
 async def _speak(request: Request, _: Mapping[str, str]) -> Response:

@@ -40,6 +40,8 @@ MODULES = STARTERS | {
     *("tests.worker.items.batch_process", "tests.api.live.speaking_worker"),
 }
 """Not `api.one_of_several`: what it measures depends on its environment at import."""
+SMALL = "storage.database.embedded_valkey"
+"""It loads little: no process is loaded for it, but one that is there is asked."""
 
 SERVER = Path(__file__).parent / "loaded_server.py"
 ROOM = 8192
@@ -73,7 +75,7 @@ class LoadedPrograms:
         standard = [place if given == -1 else given for place, given in enumerate((stdin, stdout, stderr))]
         variables = dict(os.environ) if environment is None else dict(map(_variable, environment))
         is_usual = others[15:21] == _NOTHING_ASKED and not any(map(os.isatty, standard))
-        if not (is_usual and _is_loaded(command) and _of_python(variables) == _of_python(os.environ)):
+        if not (is_usual and self._has_loaded(command) and _of_python(variables) == _of_python(os.environ)):
             return _fork_exec(args, *others)
         passed = [each for each in kept if each != failure]
         order = {
@@ -87,6 +89,14 @@ class LoadedPrograms:
         }
         return self._ask(json.dumps(order).encode(), [*standard, *passed])
 
+    def _has_loaded(self, command: Sequence[str]) -> bool:
+        program = list(command[7:] if tuple(command[:4]) == _ISOLATED else command)
+        if program[0] == CLI:
+            return program[1:2] in (["up"], ["narrate"], ["bench"])
+        if len(program) < 3 or program[:2] != [PYTHON, "-m"]:
+            return False
+        return program[2] in MODULES or (program[2] == SMALL and self._control is not None)
+
     def _ask(self, order: bytes, descriptors: list[int]) -> int:
         with self._lock:
             if self._control is None:
@@ -95,13 +105,6 @@ class LoadedPrograms:
             with _adopting():
                 socket.send_fds(self._control, [order], descriptors)
                 return int(self._control.recv(32))
-
-
-def _is_loaded(command: Sequence[str]) -> bool:
-    program = list(command[7:] if tuple(command[:4]) == _ISOLATED else command)
-    if program[0] == CLI:
-        return program[1:2] in (["up"], ["narrate"], ["bench"])
-    return len(program) > 2 and program[:2] == [PYTHON, "-m"] and program[2] in MODULES
 
 
 def _variable(entry: bytes) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from typing import Any
 import rhapsode
 from rhapsode.__main__ import main as command_line
 from rhapsode.stack.supervision import launcher
-from tests.command_server import NOT_AHEAD
+from tests.command_server import NOT_AHEAD, run_to_the_end
 from tests.loaded_programs import CLI, STARTERS, LoadedPrograms, use
 
 AHEAD = (
@@ -34,7 +34,7 @@ AHEAD = (
     *("worker.process.successor", "worker.lifecycle.start", "worker.process.signals", "worker.tasks"),
     *("worker.engine.process.host", "worker.engine.native", "worker.lifecycle.live.process", "worker.live.server"),
     *("worker.janitor.sweeper", "worker.janitor.voices", "worker.janitor.webhooks"),
-    *("worker.process.reporting", "worker.process.state_watch"),
+    *("worker.process.reporting", "worker.process.state_watch", "storage.database.embedded_valkey"),
 )
 """Not those that read settings when they are imported: `worker.cpu_app`, `worker.gpu_app` and `worker.webhooks.app`."""
 
@@ -130,8 +130,7 @@ def fork_a_server() -> socket.socket:
         nothing = os.open(os.devnull, os.O_RDWR)
         for place in (0, 1):
             os.dup2(nothing, place)
-        run(serve(theirs))
-        sys.exit()
+        run_to_the_end(lambda: run(serve(theirs)))
     theirs.close()
     return ours
 
@@ -152,4 +151,4 @@ def run(command: list[str]) -> None:
 
 if __name__ == "__main__":
     load_everything()
-    run(serve(socket.socket(fileno=int(sys.argv[1]))))
+    run_to_the_end(lambda: run(serve(socket.socket(fileno=int(sys.argv[1])))))

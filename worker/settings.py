@@ -39,7 +39,6 @@ SMALL_VOICE = PACKAGED["small_voice"]
 SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
 
-
 CORES_OF_TWO_FRONTS = 8
 
 

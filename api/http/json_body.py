@@ -23,7 +23,6 @@ nothing is read twice. A string that does not end is read to the end of the text
 
 _TOKENS = re.compile(r'[{}\[\]:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
-
 MAX_DIGITS = 1_000
 """Of a number, which is more than any field takes. Python reads at most 4,300 of an integer, and says so in its own
 words."""

@@ -36,10 +36,8 @@ _SENTENCES = {
 }
 """Where pydantic's own words would speak of Python."""
 
-
 MAX_POINTER_PART = 200
 """A key may have as many characters as the body has bytes, and the refusal need not repeat them."""
-
 
 B = TypeVar("B", bound=BaseModel)
 

@@ -47,7 +47,6 @@ errors can come from any address, and close the connection: 400 for a request th
 (`too_many_connections`).
 """
 
-
 router = APIRouter(include_in_schema=False)
 
 

@@ -28,7 +28,6 @@ router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=Idem
 
 _WORKER_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
-
 WorkerName = Annotated[str, id_like(_WORKER_NAME, "worker")]
 
 

@@ -25,7 +25,6 @@ from storage.runtime.observability.metrics import Snapshot, SnapshotCollector, c
 
 logger = logging.getLogger(__name__)
 
-
 router = APIRouter(tags=["health"])
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

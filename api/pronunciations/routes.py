@@ -64,7 +64,6 @@ async def _body(request: Request, tenant: Tenant) -> _Body:
 
 SentRules = Annotated[_Body, Depends(_body)]
 
-
 KnownDictionaryId = Annotated[DictionaryId, id_like(DICTIONARY_ID, "pronunciation dictionary")]
 
 

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
+from anyio.lowlevel import EventLoopToken, current_token
 
 from api.services.webhooks import WebhookServices
 from api.settings import ApiSettings
@@ -15,6 +16,7 @@ from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue
 from storage.queue.model_registry import ModelRegistry
+from storage.queue.recent_models import RecentModels
 from storage.recovery.journal import Journal
 from storage.runtime.egress.client import SafeHttp
 from storage.voices.store import VoiceStore
@@ -29,11 +31,12 @@ most."""
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """http: fetches those that callers name by address, from the internet alone."""
+    """http: fetches those that callers name by address, from the internet alone. loop: of the process."""
 
     http: SafeHttp
     fetches: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(MAX_FETCHES))
     decoders: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_DECODERS))
+    loop: EventLoopToken = field(default_factory=current_token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class JobIntake:
 
     settings: ApiSettings
     models: ModelRegistry
+    recent_models: RecentModels
     voices: VoiceStore
     pronunciations: PronunciationStore
     webhooks: WebhookServices

@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anyio.to_thread import run_sync
-
 from storage.errors import JobGone, JobNotFound, StorageError
 from storage.ids import JobId, TenantId
 from storage.job_store.queue_position import QueuePosition, QueuePositions
@@ -20,7 +18,6 @@ BATCH = 128
 
 READERS = 2
 """Round trips at the same time: one is sent while the answers to another are read."""
-
 
 _Asked = tuple[TenantId, JobId]
 
@@ -62,7 +59,7 @@ class JobsTogether:
         while self._asked:
             batch = {asked: self._asked.pop(asked) for asked in tuple(self._asked)[:BATCH]}
             try:
-                found = await run_sync(self._read, tuple(batch))
+                found = await asyncio.to_thread(self._read, tuple(batch))
             except Exception as error:  # noqa: BLE001 - passed to the callers, which would wait without end
                 for answer in batch.values():
                     answer.set_exception(error)

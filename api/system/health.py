@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Literal
 
@@ -61,6 +62,7 @@ async def _threads() -> str:
     """Why requests find no thread; empty if they find one. Reasons have no text of an error: it may have a secret."""
     with move_on_after(POOL_WAIT_S):
         await run_sync(lambda: None)
+        await asyncio.to_thread(lambda: None)
         return ""
     logger.warning("every thread is taken", extra={"threads": int(current_default_thread_limiter().total_tokens)})
     return "all threads for requests are busy"

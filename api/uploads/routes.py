@@ -20,7 +20,6 @@ from storage.objects.uploads import LIFETIME_S, LINK_TTL_S
 
 router = APIRouter(prefix="/v1/uploads", tags=["uploads"], route_class=IdempotentRoute)
 
-
 KnownUploadId = Annotated[UploadId, id_like(UPLOAD_ID, "upload")]
 
 

@@ -20,7 +20,6 @@ from storage.ids import DELIVERY_ID, DeliveryId, TenantId
 
 router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
 
-
 KnownDeliveryId = Annotated[DeliveryId, id_like(DELIVERY_ID, "delivery")]
 
 

@@ -20,7 +20,6 @@ from storage.webhooks.records import EndpointUpdate, NewEndpoint, SealedSecret
 
 router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
 
-
 KnownEndpointId = Annotated[EndpointId, id_like(ENDPOINT_ID, "webhook endpoint")]
 
 

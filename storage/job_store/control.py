@@ -36,7 +36,6 @@ from storage.segments.results import SegmentReport, encode_report
 MOST_RACES = 20
 """Times a change is made again because another one came in between; more than that is no accident."""
 
-
 Kinds = Mapping[int, str]
 """What changes of a segment, by its index: names as `EventData` lists them, with commas. A segment may be absent."""
 NO_KINDS: Kinds = {}

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     # A job's spec holds these values, so that module cannot be imported while this one is.
     from storage.ids import TenantId
 
-
 PROMPT_FORMAT = 1
 """Raised when the same recording has to become another prompt: every cache of before is then stale."""
 

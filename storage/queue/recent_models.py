@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import redis
 
 from storage.queue.model_registry import ModelCard, ModelRegistry
@@ -13,10 +15,12 @@ class RecentModels(ModelRegistry):
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
         super().__init__(redis, key_prefix)
         self._cards: tuple[ModelCard, ...] = ()
+        self._looking = threading.Lock()
 
     def look(self) -> None:
         """Raises `StoreUnavailable`."""
-        self._cards = super().list()
+        with self._looking:
+            self._cards = super().list()
 
     def list(self) -> tuple[ModelCard, ...]:
         return self._cards

@@ -14,7 +14,6 @@ VOICE_PLAN_FORMAT = 1
 
 _HEAD = json.dumps({"voice_plan_format": VOICE_PLAN_FORMAT}).encode()
 
-
 _VOICE: TypeAdapter[VoiceReference] = TypeAdapter(VoiceReference)
 
 

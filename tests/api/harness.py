@@ -6,7 +6,7 @@ import hashlib
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,7 @@ from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.objects.keys import artifact, plan
 from storage.objects.store import ArtifactStore
 from storage.queue.model_registry import ModelCard, ModelRegistry
+from storage.queue.recent_models import RecentModels
 from storage.segments.results import SegmentReport
 from tests.api.openapi.contract import check_answer
 from tests.settings import PATIENT
@@ -51,6 +52,18 @@ SMALL = ModelCard(
     accepts_instructions=True,
     notice="a prototype",
 )
+
+
+class AnnouncedModels(ModelRegistry):
+    """The API has seen what is published here. It looks every second otherwise."""
+
+    def __init__(self, client: redis.Redis, key_prefix: str, seen: RecentModels) -> None:
+        super().__init__(client, key_prefix)
+        self._seen = seen
+
+    def publish(self, card: ModelCard, embeddings: Sequence[Sequence[float]] = ()) -> None:
+        super().publish(card, embeddings)
+        self._seen.look()
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ def serve(settings: ApiSettings, grace_s: int = 1, limits: ApiLimits = PATIENT) 
                 redis=client,
                 jobs=JobStore(client, settings.key_prefix),
                 objects=open_artifacts(settings),
-                models=ModelRegistry(client, settings.key_prefix),
+                models=AnnouncedModels(client, settings.key_prefix, app.state.services.live.recent_models),
             )
     finally:
         server.should_exit = True

@@ -38,7 +38,6 @@ REPRODUCE = (
 A segment whose kept attempt was drawn from a greedy checkpoint or spoken in two parts (see `tried`) sounds otherwise.
 """
 
-
 _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
     **dict.fromkeys(("input", "pronunciation_dictionaries", "validate_only"), True),
     # An upload is gone after a day.

@@ -41,9 +41,6 @@ class AdmissionPolicy:
 class ProfileParameters:
     """frames_in_flight: frame steps launched and not read back yet; an end is noticed so many frames late at most.
 
-    codec_enough_frames: of ended utterances, for a pass to begin without waiting for more. 600 are 48 s of speech, and
-        such passes run at 97 % of the speed of those of 1,600 on an H200.
-        2,400, with a wait of 0.4 s: 1 % faster with 408 streams, 13 % slower with 64 (H100, 1.7B).
     codec_patience_s: how long an ended utterance that is not awaited may wait for others to be decoded with.
     first_chunk_frames: of a live utterance; also on a CPU.
     codec_frames_beside_streams: of a pass of the codec while a stream plays, over all utterances: the next part of
@@ -58,7 +55,6 @@ class ProfileParameters:
 
     admission: AdmissionPolicy
     frames_in_flight: int
-    codec_enough_frames: int
     codec_patience_s: float
     first_chunk_frames: int
     codec_frames_beside_streams: int
@@ -76,7 +72,6 @@ PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=256),
         frames_in_flight=2,
-        codec_enough_frames=600,
         codec_patience_s=0.0,
         first_chunk_frames=1,
         codec_frames_beside_streams=128,
@@ -87,7 +82,6 @@ PROFILES = {
     ServingProfile.BALANCED: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3),
         frames_in_flight=3,
-        codec_enough_frames=600,
         codec_patience_s=0.02,
         first_chunk_frames=2,
         codec_frames_beside_streams=256,
@@ -98,7 +92,6 @@ PROFILES = {
     ServingProfile.THROUGHPUT: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8),
         frames_in_flight=3,
-        codec_enough_frames=600,
         codec_patience_s=0.1,
         first_chunk_frames=4,
         codec_frames_beside_streams=400,

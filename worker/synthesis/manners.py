@@ -25,7 +25,6 @@ REROLL_TEMPERATURE = 0.6
 """Of codebook 0, for a checkpoint that decodes greedily; the code predictor stays greedy. Of 15 short, long and numeric
 texts by both speakers of the small checkpoint, it passed more often than 0.3, and ran away less often than 0.9."""
 
-
 SLOWER = 0.97
 """From attempt to attempt of a model that draws nothing: enough for other sounds, hardly audible."""
 

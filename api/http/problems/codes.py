@@ -46,7 +46,6 @@ JOB_CODES = {each.code: each for each in CODES if each.in_jobs}
 PAGES = "/errors"
 """Where a server shows what it knows of its codes, one below the other."""
 
-
 PUBLIC_PATH: ContextVar[str] = ContextVar("public path", default="")
 """Of the request that is answered: the path in `RHAPSODE_PUBLIC_URL`, which a proxy takes off."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+from asyncio import to_thread
 from collections.abc import Callable
 from functools import partial
 
-from anyio.to_thread import run_sync
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -36,7 +36,7 @@ async def answer_at_its_end(
     answered at once.
     """
     if record.state.is_terminal or not services.live.shares.has_room(record.tenant):
-        return await run_sync(answer, lambda: JobNow(record, None))
+        return await to_thread(answer, lambda: JobNow(record, None))
     return _HeldAnswer(_Wait(services, record.tenant, record.id, wait_s, answer))
 
 
@@ -82,7 +82,7 @@ class _Wait:
 
 
 def _late(answer: Callable[[Seen], Response], seen: Seen) -> LateAnswer:
-    return lambda: run_sync(answer, seen)
+    return lambda: to_thread(answer, seen)
 
 
 def _raise(error: StorageError) -> JobNow:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
+from asyncio import to_thread
 from functools import partial
 from typing import Annotated
 
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Response
 
 from api.acceptance.acceptance import Accepted
@@ -54,7 +54,7 @@ async def submit_job(
     wait_s = requested_wait_s(prefer)
     if wait_s is not None:
         return await _submit_and_wait(services, links, call, wait_s)
-    answer = await run_sync(_submit, services, links, call)
+    answer = await to_thread(_submit, services, links, call)
     if isinstance(answer, Accepted):
         return await plan_answer(services, links, answer)
     return answer
@@ -96,9 +96,9 @@ async def get_job(
     """One job as it is now, or as it has ended if `Prefer: wait` leaves it the time."""
     wait_s = requested_wait_s(prefer)
     if wait_s is None:
-        return await run_sync(_present_answer, asked, job_id, if_none_match)
+        return await to_thread(_present_answer, asked, job_id, if_none_match)
     services = asked.services
-    record = await run_sync(services.jobs.store.get, asked.tenant, job_id)
+    record = await to_thread(services.jobs.store.get, asked.tenant, job_id)
     answer = partial(_waited_answer, services, asked.links, wait_s, if_none_match)
     return await answer_at_its_end(services, record, wait_s, answer)
 
@@ -131,7 +131,7 @@ def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> 
 
 
 async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int) -> Response:
-    accepted = await run_sync(submit_narration, services.intake, call)
+    accepted = await to_thread(submit_narration, services.intake, call)
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, wait_s)
     return await held_answer(services, links, accepted, wait_s)

@@ -101,7 +101,7 @@ def _facts(recordings: Recordings, data: bytes, pointer: str) -> RecordingFacts:
     with tempfile.TemporaryFile() as file:
         file.write(data)
         try:
-            return from_thread.run(inspected)
+            return from_thread.run(inspected, token=recordings.loop)
         except RecordingRefused as error:
             raise recording_refused(error, pointer.strip("/")) from error
         except DecoderBroken as error:

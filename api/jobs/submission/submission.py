@@ -11,7 +11,7 @@ from api.acceptance.acceptance import Accepted, find_response
 from api.acceptance.deadlines import refuse_unreachable
 from api.http.json_body import parse_json
 from api.http.parsing import parse_fields
-from api.http.problems.problem import text_too_long
+from api.http.problems.problem import HttpProblem, text_too_long
 from api.jobs.submission.decision import decide
 from api.jobs.submission.facts import look_up
 from api.jobs.submission.storing import store
@@ -54,9 +54,16 @@ def accept_narration(
 
     Raises a `Problem` or a `StorageError`.
     """
-    request = with_consent(intake.settings, request)
-    facts = look_up(intake, tenant, request, chosen or new_job_id(), api_url)
-    decision = decide(facts)
+    request, job = with_consent(intake.settings, request), chosen or new_job_id()
+    # A recording that came along is fetched once.
+    recent = () if request.ref_audio is not None else intake.recent_models.list()
+    try:
+        decision = decide(facts := look_up(intake, tenant, request, job, api_url, recent or None))
+    except HttpProblem:
+        if not recent:
+            raise
+        # Workers may have announced more since the last look.
+        decision = decide(facts := look_up(intake, tenant, request, job, api_url))
     refuse_unreachable(intake.queue_positions, decision.submission)
     return store(intake, request, facts, decision, idempotency)
 

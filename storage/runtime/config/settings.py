@@ -35,7 +35,6 @@ BROKER_DB = 1
 
 _STATE_AT_BROKERS = f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too"
 
-
 MISUSED = 2
 """The exit status of a program whose settings are wrong."""
 

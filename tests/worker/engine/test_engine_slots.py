@@ -45,7 +45,7 @@ def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case,
     engine = case.build()
     requests = [
         replace(request_for(engine, str(n), "Hello there, all of you."[: 5 + n], 2 + n % 7), seed=n)
-        for n in range(3 * SLOTS)
+        for n in range(2 * SLOTS)
     ]
     expected = [result(alone.submit(request)) for request in requests]
 

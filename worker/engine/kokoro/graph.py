@@ -18,13 +18,14 @@ _LESS_128 = bytes(byte ^ 128 for byte in range(256))
 
 def part_of(model: bytes, given: Collection[str], wanted: Collection[str]) -> bytes:
     """The nodes that make `wanted` from `given`. Its ends are floats, but for `tokens`."""
-    other = [field for number, field, _ in _fields(model) if number != _GRAPH]
-    graph = [*_fields(next(content for number, _, content in _fields(model) if number == _GRAPH))]
-    needed, nodes = set(wanted), list[bytes]()
+    parts = [*_fields(memoryview(model))]
+    other = [field for number, field, _ in parts if number != _GRAPH]
+    graph = [*_fields(next(content for number, _, content in parts if number == _GRAPH))]
+    needed, nodes = set(wanted), list[memoryview]()
     for number, field, node in reversed(graph):  # a node is behind those whose values it takes
-        if number == _NODE and not needed.difference(given).isdisjoint(_names(node, _NODE_OUTPUT)):
+        if number == _NODE and not needed.isdisjoint(_names(node, _NODE_OUTPUT)):
             nodes.append(field)
-            needed.update(_names(node, _NODE_INPUT))
+            needed.update(name for name in _names(node, _NODE_INPUT) if name not in given)
     weights = [f for number, f, held in graph if number == _INITIALIZER and needed & {*_names(held, _INITIALIZER_NAME)}]
     ends = [
         _field(number, _field(_VALUE_NAME, name.encode()) + (_INTEGERS if name == "tokens" else _FLOATS))
@@ -41,11 +42,11 @@ def with_matrix_products(model: bytes) -> bytes:
     """
     return b"".join(
         _field(_GRAPH, b"".join(_with_products(content))) if number == _GRAPH else field
-        for number, field, content in _fields(model)
+        for number, field, content in _fields(memoryview(model))
     )
 
 
-def _with_products(graph: bytes) -> Iterator[bytes]:
+def _with_products(graph: memoryview) -> Iterator[bytes | memoryview]:
     parts = [(number, field, part, _is_convolution(number, part)) for number, field, part in _fields(graph)]
     filters = {_names(node, _NODE_INPUT)[1] for _, _, node, is_convolution in parts if is_convolution}
     for number, field, part, is_convolution in parts:
@@ -57,22 +58,22 @@ def _with_products(graph: bytes) -> Iterator[bytes]:
             yield field
 
 
-def _is_convolution(number: int, part: bytes) -> bool:
+def _is_convolution(number: int, part: memoryview) -> bool:
     return number == _NODE and _names(part, _NODE_TYPE) == ["ConvInteger"]
 
 
-def _signed(tensor: bytes) -> Iterator[bytes]:
+def _signed(tensor: memoryview) -> Iterator[bytes | memoryview]:
     """The same numbers less 128, as signed bytes."""
     for number, field, content in _fields(tensor):
         if number == _TENSOR_TYPE:
             yield _field(_TENSOR_TYPE, _SIGNED_BYTE)
         elif number == _TENSOR_DATA:
-            yield _field(_TENSOR_DATA, content.translate(_LESS_128))
+            yield _field(_TENSOR_DATA, bytes(content).translate(_LESS_128))
         else:
             yield field
 
 
-def _product(node: bytes) -> list[bytes]:
+def _product(node: memoryview) -> list[bytes]:
     """From samples (1, C, T) and signed filters (D, C, K), each with its zero, come sums (1, D, places)."""
     (made,), (samples, filters, zero, filters_zero) = _names(node, _NODE_OUTPUT), _names(node, _NODE_INPUT)
     options = dict(_option(content) for number, _, content in _fields(node) if number == _NODE_ATTRIBUTE)
@@ -127,18 +128,18 @@ def _attribute(name: str, value: int | Sequence[int]) -> bytes:
     return named + b"".join(_field(_ATTRIBUTE_NUMBERS, each) for each in value) + _field(_ATTRIBUTE_TYPE, _IS_NUMBERS)
 
 
-def _option(attribute: bytes) -> tuple[str, list[int]]:
+def _option(attribute: memoryview) -> tuple[str, list[int]]:
     """The name of an attribute and its list of numbers."""
     (name,) = _names(attribute, _ATTRIBUTE_NAME)
     return name, [_read(content, 0)[0] for number, _, content in _fields(attribute) if number == _ATTRIBUTE_NUMBERS]
 
 
-def _names(message: bytes, wanted: int) -> list[str]:
-    return [content.decode() for number, _, content in _fields(message) if number == wanted]
+def _names(message: memoryview, wanted: int) -> list[str]:
+    return [str(content, "utf-8") for number, _, content in _fields(message) if number == wanted]
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """The number of each, itself, and its content."""
+def _fields(message: memoryview) -> Iterator[tuple[int, memoryview, memoryview]]:
+    """The number of each, itself, and its content, of which nothing is copied."""
     start = 0
     while start < len(message):
         key, begin = _read(message, start)
@@ -154,7 +155,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         start = end
 
 
-def _read(message: bytes, place: int) -> tuple[int, int]:
+def _read(message: memoryview, place: int) -> tuple[int, int]:
     """A number of variable length, and where it ends."""
     value = shift = 0
     while message[place] > 127:

@@ -35,7 +35,6 @@ _LEAST_SILENCE = 12
 _OF_A_WORD = 0.5
 _ROUNDING = 1e-6
 
-
 SURE = -2.1
 """The mean logarithm of a sound's probability from which nothing else is asked: another text never had it."""
 DOUBTFUL = -2.8

@@ -31,7 +31,6 @@ _LOG_STEP = np.log(6.4) / 27.0
 
 Floats = NDArray[np.float32]
 
-
 _BANDS, _SIZE, _LAYERS = 40, 256, 3
 _WINDOW_ROWS, _STEP_ROWS = 160, 77
 _TARGET_RMS = 10 ** (-30 / 20)

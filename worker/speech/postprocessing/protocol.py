@@ -63,7 +63,6 @@ class StorePack:
 
 Call = Judge | JudgeThen | Store | StorePack
 
-
 Result = Verdict | JudgedSpeech[SequelResult] | StoredSpeech | tuple[StoredSpeech, ...]
 
 

@@ -48,7 +48,6 @@ _LETTER = re.compile(r"[^\W\d_]")
 _MARK = re.compile(r"[^\w\s'’\-\"“”„«»()\[\]]+")
 """Quotation marks and brackets are silent; the text beside them is spoken."""
 
-
 _Floats = NDArray[np.float64]
 
 

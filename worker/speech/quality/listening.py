@@ -30,7 +30,6 @@ _MOST_ALIKE = 0.34
 _LEAST_LETTERS = 5
 """Of a word in whose place another counts: a recogniser reads "put" as "poop" and "row" as "real"."""
 
-
 LEAST_RUN = 4
 """Words in a row that a recogniser may misread in any text: names and rare words come in twos and threes."""
 

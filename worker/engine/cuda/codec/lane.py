@@ -35,7 +35,9 @@ class _Launched:
 
 @dataclass(frozen=True, slots=True)
 class PassTrigger:
-    """A pass begins when so many frames are waiting, or the first of them has waited for so long.
+    """A pass begins when enough frames are waiting, or the first of them has waited for so long.
+
+    Enough are `frames`, or `frames_a_request` for each request in flight, if these are more.
 
     Passes over few frames use the device badly, and the device is the talker's as well. Where fewer than
     `least_company` other requests are in flight, there is hardly a request to wait for, and none waits; nor does one
@@ -43,6 +45,7 @@ class PassTrigger:
     """
 
     frames: int
+    frames_a_request: int
     seconds: float
     least_company: int
 
@@ -142,9 +145,12 @@ class BatchedCodecLane:
         ready = self._decodes.ready()
         if not ready:
             return math.inf
-        if self._closed or ready.has_awaited or ready.num_frames >= self._patience.frames:
+        if self._closed or ready.has_awaited:
             return 0.0
-        if client.num_in_flight - self._decodes.num_utterances < self._patience.least_company:
+        in_flight = client.num_in_flight
+        if ready.num_frames >= max(self._patience.frames, self._patience.frames_a_request * in_flight):
+            return 0.0
+        if in_flight - self._decodes.num_utterances < self._patience.least_company:
             return 0.0
         return ready.others[0].arrived_s + self._patience.seconds - time.monotonic()
 

@@ -35,6 +35,9 @@ _SAMPLE_BYTES = 4
 # Eleven bits of mantissa against bfloat16's eight for the same speed; what exceeds its range is cut off, see
 # `causal_conv.narrowed`. Signal to noise against float32 is in the README.
 _DTYPE = torch.float16
+# A pass of 600 frames, 48 s of speech, runs at 97 % of the speed of one of 1,600 on an H200. Beside the talker large
+# passes are better: with 1,600 the engine is 3.6 % faster at 512 streams, but 1.2 % slower at 256 (H200, 1.7B).
+_ENOUGH_FRAMES, _ENOUGH_FRAMES_A_REQUEST = 600, 3
 # With so few streams the talker leaves the device idle most of the time.
 _LEAST_COMPANY = 16
 
@@ -48,7 +51,7 @@ def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: Servi
     memory = CodecMemory(pasts_of(weights), _DTYPE.itemsize)
     plan = memory.plan_on(total_bytes)
     parameters = PROFILES[profile]
-    patience = PassTrigger(parameters.codec_enough_frames, parameters.codec_patience_s, _LEAST_COMPANY)
+    patience = PassTrigger(_ENOUGH_FRAMES, _ENOUGH_FRAMES_A_REQUEST, parameters.codec_patience_s, _LEAST_COMPANY)
     convolution = convolution_for(device, _DTYPE) if parameters.codec_chip_kernels else causal_conv
     passes = CapturedPasses(weights, plan, convolution, parameters.codec_priority)
     beside_streams = parameters.codec_frames_beside_streams

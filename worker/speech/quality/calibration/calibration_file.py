@@ -116,7 +116,6 @@ class Calibration:
 UNCALIBRATED = Calibration("", {}, {})
 """Of a checkpoint that was not measured."""
 
-
 _FORM = TypeAdapter(Calibration)
 _FORMAT = TypeAdapter(dict[str, object])
 

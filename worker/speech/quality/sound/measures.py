@@ -28,14 +28,13 @@ _FLOOR = 1e-12
 Levels = NDArray[np.float32]
 """Of one window after the other, in dB against the loud ones."""
 
-
 Floats = NDArray[np.float32]
 
 _WINDOW_S = 0.005
 _NEAR = 2
 """Windows on either side whose unrest a click is held against."""
 _ORDER = 3
-_PIECE_WINDOWS = 256
+_PIECE_WINDOWS = 128
 """At a time: what is made of so many stays in a core's own cache, and costs a third."""
 _LEAST = 1e-4
 """Unrest that nobody hears, as a factor of full scale."""

@@ -14,7 +14,7 @@ NUM_BANDS = len(EDGES_HZ) - 1
 HOP_S = 0.02
 _WINDOW_S = 256 / 24_000
 _FLOOR = 1e-14
-_PIECE_WINDOWS = 128
+_PIECE_WINDOWS = 64
 """At a time: what is made of so many stays in a core's own cache."""
 
 

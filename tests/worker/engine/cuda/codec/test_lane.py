@@ -81,7 +81,7 @@ def listener() -> Listener:
 def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedCodecLane]:
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
     lane = BatchedCodecLane(
-        DevicePasses(weights, PLAN, causal_conv), PLAN, SAMPLES_PER_FRAME, PassTrigger(10, 0.05, 0), BESIDE_STREAMS
+        DevicePasses(weights, PLAN, causal_conv), PLAN, SAMPLES_PER_FRAME, PassTrigger(10, 0, 0.05, 0), BESIDE_STREAMS
     )
     yield lane
     lane.close()
@@ -138,7 +138,7 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
     roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
     weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
     passes = DevicePasses(weights, roomy, causal_conv)
-    lane = BatchedCodecLane(passes, roomy, SAMPLES_PER_FRAME, PassTrigger(1, 0.0, 0), BESIDE_STREAMS)
+    lane = BatchedCodecLane(passes, roomy, SAMPLES_PER_FRAME, PassTrigger(1, 0, 0.0, 0), BESIDE_STREAMS)
     references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
     frames = random_frames(2, seed=3)
 
@@ -238,7 +238,7 @@ def test_it_waits_for_company_only_where_there_is_some(
         DevicePasses(weights, PLAN, causal_conv),
         PLAN,
         SAMPLES_PER_FRAME,
-        PassTrigger(1000, 3600.0, least_company=4),
+        PassTrigger(1000, 0, 3600.0, least_company=4),
         BESIDE_STREAMS,
     )
     lane.start(listener)
@@ -255,6 +255,29 @@ def test_it_waits_for_company_only_where_there_is_some(
 
     assert heard_in_company == {"alone"}
     assert set(listener.heard) == {"alone", "patient"}
+
+
+def test_enough_frames_grow_with_the_requests_in_flight(
+    small_decoder: CodecDecoder, device: torch.device, listener: Listener
+) -> None:
+    weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
+    passes = DevicePasses(weights, PLAN, causal_conv)
+    lane = BatchedCodecLane(passes, PLAN, SAMPLES_PER_FRAME, PassTrigger(2, 3, 3600.0, 0), BESIDE_STREAMS)
+    lane.start(listener)
+
+    listener.in_flight = 1
+    lane.put(utterance("enough for one", random_frames(3, seed=1)))
+    listener.wait_for(1)
+    listener.in_flight = 3
+    lane.put(utterance("too few for three", random_frames(5, seed=2)))
+    time.sleep(0.3)
+    heard_early = set(listener.heard)
+    lane.put(utterance("enough together", random_frames(4, seed=3)))
+    listener.wait_for(3)
+    lane.close()
+    lane.join()
+
+    assert heard_early == {"enough for one"}
 
 
 def test_a_closed_lane_finishes_what_it_has(lane: BatchedCodecLane, listener: Listener) -> None:
