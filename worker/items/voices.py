@@ -26,7 +26,6 @@ from worker.voices.resolving import Preparation
 
 logger = logging.getLogger(__name__)
 
-
 NO_VOICE_SLOT_S = (0.5, 4.0)
 """When an item returns that found every place taken. A place may be free without a reported end, as in a worker that
 has just started. Spread to limit the load on Redis."""

@@ -45,7 +45,6 @@ SLOTS = 256
 TICKET_LIFE_S = 60.0
 """How long one ticket waits while deliveries go on: far below the broker's visibility timeout."""
 
-
 logger = logging.getLogger(__name__)
 
 CONNECTIONS_BESIDE = 2_048

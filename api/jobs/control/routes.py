@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from asyncio import to_thread
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -29,7 +30,7 @@ from api.services.jobs_together import JobNow
 from rhapsode.contract.jobs import answer as schemas
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.jobs.states import JobState
-from storage.ids import JobId
+from storage.ids import JobId, new_job_id
 from storage.job_store.object_folders import folders_of
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
@@ -131,7 +132,10 @@ def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> 
 
 
 async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int) -> Response:
-    accepted = await to_thread(submit_narration, services.intake, call)
+    job = new_job_id()
+    # Followed before it is there: of all that happens to it the feed is told, and its log need not be read.
+    with services.jobs.events.following(job):
+        accepted = await to_thread(submit_narration, services.intake, replace(call, job=job))
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, wait_s)
     return await held_answer(services, links, accepted, wait_s)

@@ -6,7 +6,7 @@ import numpy as np
 
 from storage.segments.timeline import num_margin_samples
 from worker.engine.interface import Pcm
-from worker.speech.audio.decoder_start import without_click
+from worker.speech.audio.decoder_start import num_start_samples
 
 WINDOW_S = 0.01
 """Length over which energy is measured."""
@@ -27,7 +27,7 @@ def finish_edges(pcm: Pcm, sample_rate_hz: int) -> Pcm:
     the samples given, not on the zeros. A segment of silence keeps its length. The click of a decoder's start is no
     speech; where speech is so near to it that it lies in the margin, the fade takes it away.
     """
-    first, end = _speech_range(without_click(pcm, sample_rate_hz), sample_rate_hz)
+    first, end = _speech_range(pcm, sample_rate_hz)
     kept = pcm[max(first, 0) : end].copy()
     num_fade = min(round(FADE_S * sample_rate_hz), len(kept) // 2)
     if num_fade:
@@ -44,7 +44,9 @@ def _speech_range(pcm: Pcm, sample_rate_hz: int) -> tuple[int, int]:
     if not len(starts):
         return 0, 0
     counts = np.minimum(window, len(pcm) - starts)
-    rms = np.sqrt(np.add.reduceat(np.square(pcm), starts) / counts)
+    squares = np.square(pcm)
+    squares[: num_start_samples(sample_rate_hz)] = 0
+    rms = np.sqrt(np.add.reduceat(squares, starts) / counts)
     loudest = float(rms.max())
     if loudest < SILENCE_RMS:
         return 0, len(pcm)

@@ -44,7 +44,6 @@ MAX_CLIPPED_SHARE = 0.01
 MAX_PEAK = 4.0
 """Files of floats can say anything; twelve decibels above full scale is no recording."""
 
-
 MOST_SEARCHED = 600 * 48_000
 """Samples of each channel that are decoded to find the best of them. What comes later is not looked at."""
 

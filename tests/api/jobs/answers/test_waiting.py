@@ -68,6 +68,31 @@ def test_hundreds_of_held_answers_cost_redis_no_connection_and_no_command(api: S
     until(lambda: num_channels(api) == 0)
 
 
+def test_a_submission_that_waits_is_followed_from_before_its_job_is_there(api: ServedApi) -> None:
+    def log_reads() -> int:
+        return api.redis.info("commandstats").get("cmdstat_xrevrange", {"calls": 0})["calls"]
+
+    def submitted(number: int) -> httpx.Response:
+        body = {"input": {"text": f"This is text number {number}."}}
+        return httpx.post(f"{api.url}/v1/jobs", json=body, headers={"Prefer": "wait=60"}, timeout=90, trust_env=False)
+
+    def cancelled() -> bool:
+        jobs = api.http.get("/v1/jobs").json()["data"]
+        pending = [job for job in jobs if job["state"] == "pending"]
+        return any(api.http.post(f"{path_of(job)}/cancel").is_success for job in pending)
+
+    before = log_reads()
+    with BoundedExecutor(1) as pool:
+        for number in range(5):
+            waiting = pool.submit(submitted, number)
+            until(cancelled)
+            assert waiting.result().json()["state"] == "cancelled"
+
+    # The connection to Redis is made for the first of them, and may be late.
+    assert log_reads() - before <= 2
+    until(lambda: num_channels(api) == 0)
+
+
 def test_a_client_that_goes_is_waited_for_no_longer(api: ServedApi) -> None:
     job = api.submit()
 
