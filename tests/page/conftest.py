@@ -1,4 +1,4 @@
-"""A whole stack on the fake engine for the folder, a browser for every file, a page of its own for every test."""
+"""A whole stack on the fake engine and a browser for the folder, a page of its own for every test."""
 
 from __future__ import annotations
 
@@ -40,14 +40,22 @@ def browser_path() -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def chromium(browser_path: Path) -> Iterator[Browser]:
+@pytest.fixture(scope="package")
+def folders_chromium(browser_path: Path) -> Iterator[Browser]:
     """Not for the session: Playwright keeps an event loop running, beside which tests of other folders have none."""
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = start_browser(playwright, browser_path)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def chromium(folders_chromium: Browser) -> Iterator[Browser]:
+    """The folder's browser. What a test leaves open in it is closed."""
+    yield folders_chromium
+    for context in folders_chromium.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="package")
@@ -129,17 +137,21 @@ def refused_orders(page: Page) -> list[Any]:
 def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Open the page of a server at an address after its #, in a browser context with these options.
 
+    script: runs before those of the page.
+
     When the test is over, nothing may have been thrown, refused or asked of another host.
     """
     visits: list[Visit] = []
     with ExitStack() as contexts:
 
-        def open_page(server: str, place: str = "", **options: Any) -> Page:
+        def open_page(server: str, place: str = "", script: str = "", **options: Any) -> Page:
             options.setdefault("viewport", {"width": 1280, "height": 900})
             options.setdefault("reduced_motion", "reduce")
             context = chromium.new_context(**options)
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE_MS)
+            if script:
+                context.add_init_script(script)
             page = context.new_page()
             visit = Visit(page, urlsplit(server).netloc)
             visits.append(visit)

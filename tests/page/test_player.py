@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from rhapsode import Job, Rhapsode
 from rhapsode.stack.stack import Stack
-from tests.page.conftest import OpenPage, until_ready
+from tests.page.conftest import OpenPage
 from tests.page.texts import story
 
 Shoot = Callable[[Page, str], None]
@@ -64,11 +64,7 @@ def narration(stack: Stack) -> str:
 
 @pytest.fixture
 def page(open_page: OpenPage, narration: str) -> Page:
-    page = open_page()
-    page.add_init_script(KEEP_ELEMENTS)
-    page.reload()
-    # The page may load itself once more: what was pressed before that is forgotten.
-    until_ready(page)
+    page = open_page(script=KEEP_ELEMENTS)
     page.evaluate("place => { location.hash = place; }", f"#/jobs/{narration}")
     page.get_by_role("button", name="Listen").click()
     page.wait_for_function(SOUNDING)
@@ -205,10 +201,7 @@ def test_a_narration_that_is_not_open_any_more_is_heard_on(open_page: OpenPage, 
 
 def test_its_place_is_never_behind_what_is_spoken(open_page: OpenPage, client: Rhapsode) -> None:
     job = begun_and_paused(client, story(40))
-    page = open_page()
-    page.add_init_script(KEEP_ELEMENTS)
-    page.reload()
-    until_ready(page)
+    page = open_page(script=KEEP_ELEMENTS)
     page.evaluate("place => { location.hash = place; }", f"#/jobs/{job.id}")
     page.get_by_role("button", name="Listen along").click()
     page.wait_for_function(SOUNDING)

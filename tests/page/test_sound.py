@@ -63,9 +63,7 @@ def likeness(heard: NDArray[np.float32], piece: NDArray[np.float32]) -> float:
 def test_what_is_played_is_what_was_made(open_page: OpenPage, client: Rhapsode) -> None:
     job = done(client)
     made, other = (samples(client.segments.audio(job.id, index)) for index in (0, 2))
-    page = open_page(bypass_csp=True)
-    page.context.add_init_script(CAPTURE)
-    page.reload()
+    page = open_page(script=CAPTURE, bypass_csp=True)
     page.locator(".job-row a").first.click()
     page.get_by_role("button", name="Listen", exact=True).click()
     expect(page.locator(".segment").nth(1)).to_have_class("segment heard")
