@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.worker.engine.contracted_engines import pass_over_what_is_loaded
 from worker.engine.build import build_engine
 from worker.engine.interface import Engine
 from worker.engine.settings import NativeEngineSettings, VllmEngineSettings
@@ -25,6 +26,7 @@ def start_vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Engine
     def start(checkpoint: Path, max_step_tokens: int = 1024, talker: type | None = None) -> Engine:
         if talker is not None:
             monkeypatch.setattr("worker.engine.vllm.engine.VllmTalker", talker)
+        pass_over_what_is_loaded()
         settings = VllmEngineSettings(checkpoint, SLOTS, num_threads=1, max_step_tokens=max_step_tokens)
         started.append(build_engine(settings))
         return started[-1]
