@@ -94,7 +94,7 @@ class ModelRegistry:
         """Announce or refresh a card; workers repeat this while they live. Raises `StoreUnavailable`.
 
         embeddings: of the card's speakers, in their order, if the model speaks with embeddings. They are not part of
-        the card, which every submit reads.
+        the card, which every process reads each second.
         """
         seconds, microseconds = self._redis.time()
         now_ms = int(seconds) * 1000 + int(microseconds) // 1000
@@ -135,7 +135,7 @@ class ModelRegistry:
 
 @lru_cache(maxsize=256)
 def _card(text: str, strict_at_ms: str) -> ModelCard:
-    """Equal texts give the same immutable card: every submit reads all of them.
+    """Equal texts give the same immutable card: every look reads all of them.
 
     A worker of a later release may say more than is known here.
     """
