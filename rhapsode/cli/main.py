@@ -98,7 +98,6 @@ GROUPS = {
         "quotas": "operators.quotas:app",
         "bench": "bench.bench:bench",
         "calibrate": "local.calibrate:calibrate",
-        "distil-draft": "local.distil_draft:distil_draft",
     },
 }
 """The groups of `rhapsode --help`: each command with its place below `rhapsode.cli`."""

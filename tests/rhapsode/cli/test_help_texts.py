@@ -18,7 +18,7 @@ WITHOUT_JSON = {
     **dict.fromkeys(["up", "run"], "become processes"),
     "jobs listen": "writes audio",
     **dict.fromkeys(["batches results", "dictionaries export"], "print a document as it is"),
-    **dict.fromkeys(["calibrate", "distil-draft", "backup", "restore"], "write files"),
+    **dict.fromkeys(["calibrate", "backup", "restore"], "write files"),
 }
 
 

@@ -6,7 +6,6 @@ a fixed shape for a given number of rows. It reads back only one status per row,
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import torch
@@ -15,24 +14,19 @@ from torch import Tensor
 from worker.engine.cpu.scheduler import Admission, Move, StepPlan
 from worker.engine.cpu.talker_stage import TalkerStage
 from worker.engine.interface import CodecFrames
-from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import ModelConfig
 from worker.engine.model.speech_modules import load_modules
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.row_state import FrameRows
 from worker.engine.stages.code_predictor import CodePredictorStage
-from worker.engine.stages.draft_heads import DraftHeads, read_heads
-from worker.engine.stages.drafted_codes import DraftedCodes
 from worker.engine.stages.frame import FrameDraws, FrameStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
-
-logger = logging.getLogger(__name__)
 
 # The shapes of a frame step are whole multiples of these; what is too much are padding rows and masked positions.
 # Matrix products and attention then round each row equally, whatever the other rows. This was measured bit for bit on
 # the CPU (1 to 16 rows, 1 and 2 threads). Fewer than four rows and odd lengths take other kernels. Where that is not
 # enough, `serving/rounding.py` is. The code predictor's attention is over as many positions as there are, and holds
-# that on one thread alone.
+# that on one thread alone: on several, odd lengths from nine on round by the thread that has the row (torch 2.13.0).
 _ROW_STEP = 4
 LENGTH_STEP = 16
 
@@ -50,14 +44,13 @@ class StepRunner:
         talker: TalkerStage,
         ends: TalkerEnds,
         predictor: CodePredictorStage,
-        alone: DraftedCodes | None,
         num_rows: int,
     ) -> None:
         self.talker = talker
         self.ends = ends
         self._codebook_size = config.predictor.codebook_size
         self._rows = FrameRows(config, num_rows, talker.cache.capacity, ends.dtype, ends.device)
-        self._frame = FrameStage(config, ends, predictor, self._rows, alone)
+        self._frame = FrameStage(config, ends, predictor, self._rows)
         self._order = torch.arange(num_rows, device=ends.device)
         self._position = torch.zeros_like(self._order)
         self._next_input = torch.zeros(num_rows, ends.hidden_size, device=ends.device)
@@ -72,13 +65,11 @@ class StepRunner:
         num_rows = _round_up(num_rows, _ROW_STEP)
         talker, predictor = load_modules(path, config, torch.float32, device)
         first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
-        stage = CodePredictorStage(config.predictor, predictor, first_table, num_rows)
         return cls(
             config,
             TalkerStage(config.talker.transformer, talker, num_rows, capacity),
             TalkerEnds(config, talker, predictor.residual_embeddings),
-            stage,
-            _alone(path.parent, config, predictor, stage, device),
+            CodePredictorStage(config.predictor, predictor, first_table, num_rows),
             num_rows,
         )
 
@@ -145,28 +136,12 @@ class StepRunner:
         counts = torch.ones(num_rows, dtype=torch.bool, device=rows.device)
         speaks = plan.speaks[:num_rows]
         counts[: len(speaks)] = torch.tensor(speaks, device=rows.device)
-        made = self._frame.make(hidden, rows, draws, counts, plan.num_stepped)
+        made = self._frame.make(hidden, rows, draws, counts)
 
         inputs = self.ends.frame_rows(made.codes) + self._rows.text_rows(rows, frame)
         self._next_input[:num_rows] = torch.where(counts[:, None], inputs, self._next_input[:num_rows])
         position += counts
         return made.status
-
-
-def _alone(
-    checkpoint: Path, config: ModelConfig, predictor: CodePredictor, stage: CodePredictorStage, device: torch.device
-) -> DraftedCodes | None:
-    """None where there are no heads for the checkpoint, and where passes may round in other ways.
-
-    That holds on a GPU, and on several threads. There, attention over an odd number of positions, nine or more, rounds
-    by the thread that happens to have a row (torch 2.13.0).
-    """
-    sizes = config.predictor
-    if device.type != "cpu" or torch.get_num_threads() > 1:
-        logger.info("drafts are off: they are for a CPU with one thread for the talker")
-        return None
-    heads = read_heads(checkpoint, sizes.num_codebooks - 1, sizes.codebook_size, sizes.transformer.hidden_size)
-    return None if heads is None else DraftedCodes(sizes, predictor, stage.input_tables, DraftHeads(heads))
 
 
 def _round_up(number: int, step: int) -> int:

@@ -106,10 +106,6 @@ class StepSampling:
     top_k: Tensor
     top_p: Tensor
 
-    def first(self) -> StepSampling:
-        """Of the first row alone."""
-        return StepSampling(self.inverse_temperature[:1], self.noise_scale[:1], self.top_k[:1], self.top_p[:1])
-
 
 class NoiseTable:
     """Gumbel noise for all codebooks of a frame at once.
@@ -142,22 +138,12 @@ def sample(logits: Tensor, noise: Tensor, rows: StepSampling, draw: Draw) -> tup
     if isinstance(draw, Argmax):
         scores, indices = logits.max(dim=-1)
         return indices, scores
-    scores, indices = _perturbed(logits, noise, rows, draw).max(dim=-1)
-    return indices, scores
-
-
-def likeliest(logits: Tensor, noise: Tensor, rows: StepSampling, draw: Draw, count: int) -> Tensor:
-    """As `sample`, the `count` entries with the highest scores: int64 (B, count), the winner first."""
-    scores = logits if isinstance(draw, Argmax) else _perturbed(logits, noise, rows, draw)
-    return scores.topk(count, dim=-1).indices
-
-
-def _perturbed(logits: Tensor, noise: Tensor, rows: StepSampling, draw: TopK | TopP) -> Tensor:
-    """The scores whose maximum is drawn."""
     scaled = logits * rows.inverse_temperature
     threshold = _top_k_threshold(scaled, rows, draw) if isinstance(draw, TopK) else _top_p_threshold(scaled, rows)
     # A NaN compares false with any threshold, so it stays and wins the maximum: the sick row shows.
-    return torch.addcmul(scaled, noise, rows.noise_scale).masked_fill_(scaled < threshold, -math.inf)
+    perturbed = torch.addcmul(scaled, noise, rows.noise_scale).masked_fill_(scaled < threshold, -math.inf)
+    scores, indices = perturbed.max(dim=-1)
+    return indices, scores
 
 
 def penalise_repetition(logits: Tensor, present: Tensor, penalty: Tensor) -> Tensor:

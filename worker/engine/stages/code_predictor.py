@@ -31,7 +31,9 @@ class CodePredictorStage:
         self._predictor = predictor
         self._num_codebooks = config.num_codebooks
         self._heads = tuple(predictor.heads.weight)
-        self.input_tables = input_tables(predictor, first_table)
+        # Of codebooks 0 to Q - 2 as the predictor takes them, projected once instead of every frame.
+        tables = (first_table, *predictor.residual_embeddings[:-1])
+        self._input_tables = tuple(predictor.project(table) for table in tables)
         rotary = RotaryTable(transformer, config.num_codebooks, device)
         self._rotations = tuple(rotary.span(position, position + 1) for position in range(config.num_codebooks))
         self._first_rotation = rotary.at(torch.arange(_FIRST_POSITIONS, device=device).repeat(num_rows))
@@ -49,7 +51,7 @@ class CodePredictorStage:
         """
         codes, scores = [first_codes], list[Tensor]()
         for g, head in enumerate(self._heads):
-            inputs = self.input_tables[g].index_select(0, codes[-1])
+            inputs = self._input_tables[g].index_select(0, codes[-1])
             state = self._pass(inputs, g + 1) if g else self._first_pass(self._predictor.project(hidden), inputs)
             code, score = sample(F.linear(state, head).float(), noise[g], rows, draw)
             codes.append(code)
@@ -66,14 +68,6 @@ class CodePredictorStage:
 
     def _pass(self, inputs: Tensor, position: int) -> Tensor:
         return self._predictor(inputs, self._rotations[position], _FrameAttention(self._keys, self._values, position))
-
-
-def input_tables(predictor: CodePredictor, first_table: Tensor) -> tuple[Tensor, ...]:
-    """Of codebooks 0 to Q - 2, in the predictor's width: the last is never an input.
-
-    An input is the projection of a table's row, so the tables are projected once instead of every frame.
-    """
-    return tuple(predictor.project(table) for table in (first_table, *predictor.residual_embeddings[:-1]))
 
 
 class _FirstAttention:

@@ -20,13 +20,11 @@ from worker.engine.requests.sampling import (
     Argmax,
     Draw,
     NoiseTable,
-    StepSampling,
     draw_for,
     penalise_repetition,
     sample,
 )
 from worker.engine.stages.code_predictor import CodePredictorStage
-from worker.engine.stages.drafted_codes import DraftedCodes
 from worker.engine.stages.talker_embeddings import TalkerEnds
 
 
@@ -61,28 +59,18 @@ class MadeFrames:
 class FrameStage:
     """Single-threaded."""
 
-    def __init__(
-        self,
-        config: ModelConfig,
-        ends: TalkerEnds,
-        predictor: CodePredictorStage,
-        rows: FrameRows,
-        alone: DraftedCodes | None = None,
-    ) -> None:
-        """alone: completes the codes of a row that is alone in its batch, bit by bit as `predictor` would."""
+    def __init__(self, config: ModelConfig, ends: TalkerEnds, predictor: CodePredictorStage, rows: FrameRows) -> None:
         self._ends = ends
         self._predictor = predictor
-        self._alone = alone
         self._rows = rows
         self._codebook_size = config.predictor.codebook_size
         num_residual = config.talker.num_codebooks - 1
         self._noise = NoiseTable((self._codebook_size + 1, *[self._codebook_size] * num_residual), ends.device)
 
-    def make(self, hidden: Tensor, rows: Tensor, draws: FrameDraws, counts: Tensor, num_read: int) -> MadeFrames:
+    def make(self, hidden: Tensor, rows: Tensor, draws: FrameDraws, counts: Tensor) -> MadeFrames:
         """hidden (B, hidden), rows int64 (B,): the frame that each row stands at is made and kept, and it moves on.
 
-        counts: bool (B,); a row for which it is False stays as it is, and its status says RUNNING. num_read: the rows
-        behind so many are padding, of which nothing is read.
+        counts: bool (B,); a row for which it is False stays as it is, and its status says RUNNING.
         """
         state, frame = self._rows, self._rows.frame[rows]
         noise = self._frame_noise(rows, frame, draws)
@@ -90,10 +78,7 @@ class FrameStage:
         # A row whose speech has ended goes on with some code to the end of the step, and is not looked at.
         first = lane.clamp_max(self._codebook_size - 1)
         sampling = state.predictor_sampling.at(rows)
-        if self._alone is not None and num_read == 1:
-            codes, scores = _complete_alone(self._alone, hidden, first, noise[1:], sampling, draws.predictor)
-        else:
-            codes, scores = self._predictor.complete(hidden, first, noise[1:], sampling, draws.predictor)
+        codes, scores = self._predictor.complete(hidden, first, noise[1:], sampling, draws.predictor)
 
         healthy = first_score.isfinite() & scores.isfinite().all(dim=1)
         status = torch.where(frame >= state.max_frames[rows], int(RowEnd.LENGTH), int(RowEnd.RUNNING))
@@ -119,12 +104,3 @@ class FrameStage:
             return self._noise.at(self._rows.seed[rows], frame)
         nothing = torch.empty(rows.shape[0], 0, device=rows.device)
         return [nothing] * len(self._noise.vocab_sizes)
-
-
-def _complete_alone(
-    alone: DraftedCodes, hidden: Tensor, first: Tensor, noise: Sequence[Tensor], sampling: StepSampling, draw: Draw
-) -> tuple[Tensor, Tensor]:
-    """As the stage gives them; padding rows get the codes of the first."""
-    codes, scores = alone.complete(hidden[:1], first[:1], [rows[:1] for rows in noise], sampling.first(), draw)
-    num_rows = hidden.shape[0]
-    return codes.expand(num_rows, -1), scores.expand(num_rows, -1)

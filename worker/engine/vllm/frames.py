@@ -60,7 +60,7 @@ class PlainFrames:
 
         The slots move on. Nothing is read back to the host."""
         counts = torch.ones_like(slots, dtype=torch.bool)
-        made = self._stage.make(hidden, slots, self._draws, counts, slots.shape[0])
+        made = self._stage.make(hidden, slots, self._draws, counts)
         self.status[slots] = made.status
         self._rows.frame[0].zero_()
         self.status[0].fill_(int(RowEnd.EOS))

@@ -102,7 +102,6 @@ def test_what_would_stop_a_start_is_said_by_doctor_and_by_up(
         ("run", "janitor"),
         ("run", "gpu-worker"),
         ("calibrate", ".", "--language", "english"),
-        ("distil-draft", "--checkpoint", ".", "--text", "sentences.txt"),
     ],
     ids=lambda arguments: "-".join(arguments[:2]),
 )
