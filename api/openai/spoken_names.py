@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from api.http.problems.problem import HttpProblem, invalid_field, no_clones
 from api.services.container import ApiServices
-from api.voices.matching import choose_model, find_own_voice
-from api.voices.speakers import speaker_of
+from api.voices.matching import choose_model, find_own_voice, speaker_of
 from rhapsode.contract.openai import DESIGNED_VOICES, TaskType, VoiceOfCall
 from storage.ids import TenantId
 from storage.queue.model_registry import ModelCard, served_models

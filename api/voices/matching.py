@@ -1,7 +1,11 @@
-"""Which voice a request means, and in which mode a model speaks with it. Pure but for the look-up of a name."""
+"""Which voice a request means, also a blend such as `af_bella(2)+af_sky(1)`, and in which mode a model speaks with it.
+
+Pure but for the look-up of a name.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from api.http.problems.problem import HttpProblem, invalid_field, model_away, model_not_found, no_clones, no_model
@@ -12,6 +16,11 @@ from storage.narration.voice_reference import SourceKind, VoiceReference
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import CacheRequest, CacheTarget, VoiceRecord
 from storage.voices.store import VoiceStore
+
+MOST_BLENDED = 8
+
+_MEMBER = re.compile(r"(\w+)(\(\d{1,3}(?:\.\d{1,3})?\))?")
+"""Twin of `worker.engine.kokoro.voices`, a library, which reads the weights."""
 
 
 def find_own_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRecord | None:
@@ -120,3 +129,20 @@ def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     if card not in served:
         raise model_away(name, moment(card.updated_at_ms), [card.name for card in served])
     return card
+
+
+def speaker_of(name: str, card: ModelCard) -> str | None:
+    """The voice as the model spells it; None if it has none of this name, and cannot blend it."""
+    found = listed(name, card.speakers)
+    if found is not None or not card.blends_speakers or "+" not in name:
+        return found
+    members = [_MEMBER.fullmatch(each.strip()) for each in name.split("+")]
+    spelt = [(listed(each[1], card.speakers), each[2] or "") for each in members if each]
+    is_known = len(spelt) == len(members) <= MOST_BLENDED and all(speaker for speaker, _ in spelt)
+    return "+".join(f"{speaker}{weight}" for speaker, weight in spelt) if is_known else None
+
+
+def listed(name: str, known: Sequence[str]) -> str | None:
+    """The name as the model spells it; case makes no difference."""
+    wanted = name.casefold()
+    return next((candidate for candidate in known if candidate.casefold() == wanted), None)

@@ -8,11 +8,10 @@ from dataclasses import replace
 from api.http.problems.problem import invalid_field, problem, unsupported_language, voice_not_found
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.view import SegmentViewer
+from api.jobs.submission.cast import own_voice_for
 from api.jobs.submission.languages import refuse_foreign_text
-from api.jobs.submission.voice_choice import own_voice_for
 from api.services.container import ApiServices
-from api.voices.matching import find_own_voice
-from api.voices.speakers import listed, speaker_of
+from api.voices.matching import find_own_voice, listed, speaker_of
 from reading.estimates import speech_units
 from reading.spelling.respelling import Lexicon
 from reading.spelling.rules import PronunciationRule

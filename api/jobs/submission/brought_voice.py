@@ -8,8 +8,8 @@ import hashlib
 from collections.abc import Sequence
 
 from api.http.problems.problem import invalid_field, no_clones
+from api.jobs.submission.cast import ChosenVoice, reference_room
 from api.jobs.submission.reference_audio import Reference
-from api.jobs.submission.voice_choice import ChosenVoice, reference_room
 from api.voices.consent import consent_of
 from api.voices.creation import EMBEDDING_MEDIA_TYPE, embedding_model
 from api.voices.embedding_input import EMBEDDING_FIELD, pack_embedding, parse_embedding

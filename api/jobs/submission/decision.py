@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from api.acceptance.deadlines import future_ms, start_ms
 from api.http.problems.problem import invalid_field
 from api.jobs.submission.brought_voice import brought_model, brought_voice
-from api.jobs.submission.cast import Cast, choose_cast
+from api.jobs.submission.cast import Cast, choose_cast, reference_room
 from api.jobs.submission.facts import Facts
 from api.jobs.submission.input import stored_entries
 from api.jobs.submission.languages import refuse_foreign_texts
 from api.jobs.submission.resolving import resolve_language, resolve_narration
-from api.jobs.submission.voice_choice import reference_room
 from reading.script.entries import encode_entries
 from storage.jobs.submissions import Submission
 from storage.narration.spec import NarrationSpec

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from api.http.problems.problem import invalid_field
 from api.jobs.submission.brought_voice import brought_model, refuse_recording
-from api.jobs.submission.cast import Role, lead_of, roles_of
+from api.jobs.submission.cast import OwnVoices, Role, has_voice, lead_of, roles_of, usual_model
 from api.jobs.submission.dictionaries import TakenDictionary, find_dictionary
 from api.jobs.submission.input import UPLOAD_POINTER, PreparedInput, prepare_input, refuse_cast
 from api.jobs.submission.reference_audio import Reference, read_reference
-from api.jobs.submission.voice_choice import OwnVoices, has_voice, usual_model
 from api.services.intake import JobIntake
 from api.settings import MAX_DOCUMENT_BYTES
 from api.uploads.named import find_named_upload

@@ -10,7 +10,7 @@ from typing import Any
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
 from api.jobs.submission.output import resolve_output
 from api.jobs.submission.quality import refuse_quality
-from api.voices.speakers import listed, speaker_of
+from api.voices.matching import listed, speaker_of
 from reading.languages.names import AUTO_LANGUAGE, NORMALIZED_LANGUAGES, language_name
 from reading.plan.plan import CLOSING_MARK_BYTES
 from reading.segmenting.lengths import SegmentBounds

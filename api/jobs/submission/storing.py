@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from api.acceptance.acceptance import Accepted, submit_with_input
 from api.http.problems.problem import HttpProblem, invalid_field, not_ready, problem
+from api.jobs.submission.cast import ChosenVoice
 from api.jobs.submission.decision import Decision
 from api.jobs.submission.dictionaries import copy_dictionary
 from api.jobs.submission.facts import Facts
 from api.jobs.submission.input import UPLOAD_POINTER
-from api.jobs.submission.voice_choice import ChosenVoice
 from api.services.intake import JobIntake
 from api.uploads.named import read_named_upload, take_named_upload
 from api.voices.caches.submission import request_cache

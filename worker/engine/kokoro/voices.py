@@ -42,7 +42,7 @@ By `benchmarks/voices/kokoro_pace.py`. `af_nicole` whispers: she has the model's
 """
 
 _MEMBER = re.compile(r"(\w+)(?:\((\d{1,3}(?:\.\d{1,3})?)\))?")
-"""Twin of `api.voices.speakers`, which accepts the same names before a job is stored."""
+"""Twin of `api.voices.matching`, which accepts the same names before a job is stored."""
 
 
 class KokoroVoices:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from api.http.problems.problem import HttpProblem
-from api.jobs.submission.cast import roles_of
+from api.jobs.submission.cast import OwnVoices, roles_of
 from api.jobs.submission.decision import Decision, decide
 from api.jobs.submission.facts import Facts
 from api.jobs.submission.input import prepare_input
-from api.jobs.submission.voice_choice import OwnVoices
 from rhapsode.contract.jobs.request import JobRequest
 from storage.errors import VoiceGone
 from storage.ids import JobId, TenantId, VoiceId

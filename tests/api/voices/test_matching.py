@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.voices.speakers import speaker_of
+from api.voices.matching import speaker_of
 from storage.narration.aliases import OPENAI_VOICES, Aliases
 from tests.api.voices.voices import BASE
 
