@@ -670,7 +670,7 @@ def test_why_a_passage_failed_is_read_and_heard_and_it_is_kept(
     attempts = note.get_by_role("list", name="Rejected attempts").get_by_role("listitem")
 
     expect(attempts).to_have_count(2)
-    expect(attempts.first).to_contain_text(re.compile(r"faster than this job.s pace: \d+\.\d\d s"))
+    expect(attempts.first).to_contain_text(re.compile(r"faster than this job.s pace: \d+\.\d{3} s"))
     attempts.first.get_by_role("button", name="Hear attempt 1").click()
     expect(note.get_by_role("alert")).to_be_hidden()
     shoot(page, "attempts")
