@@ -231,8 +231,8 @@ _INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding, keys.refere
 
 
 class OrphanSweep:
-    """Removes a deleted job's objects a day after the last write. Likewise an input without a job: an API process that
-    died before the job was accepted leaves it.
+    """Removes a deleted job's objects a day after the last write, and an input without a job.
+    An API process that died before it accepted a job leaves such an input.
 
     Finished work of a job that Redis does not know is only reported: Redis may have lost data.
     """

@@ -172,7 +172,7 @@ def voice_sex(voice: str) -> str:
 def choose_voices(proposed: Dialogue, voices: Sequence[str], narrator: str) -> dict[str, str]:
     """Of each character: of its sex, of the narrator's accent, and unlike the voices that it talks with.
 
-    voices: of the model; without any, nobody has one. Who tells the story in the first person has the narrator's.
+    voices: of the model; if it has none, no character gets one. A first-person narrator keeps the narrator's voice.
     """
     if not voices:
         return {}

@@ -133,7 +133,7 @@ def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> 
 
 async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int) -> Response:
     job = new_job_id()
-    # Followed before it is there: of all that happens to it the feed is told, and its log need not be read.
+    # Following begins before the job exists, so its feed gets every event and the log need not be read.
     with services.jobs.events.following(job):
         accepted = await to_thread(submit_narration, services.intake, replace(call, job=job))
     if wants_plan_only(accepted):
