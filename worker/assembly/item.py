@@ -69,9 +69,9 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     those that stay beside the new ones.
     """
     lease = item.lease
-    record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
+    record = until_available(held, services.jobs.get, lease.tenant, lease.job)
     narration = load_narration(item, record, held, services)
-    earlier = until_available(lambda: earlier_assembly(record.artifacts, services.artifacts), held)
+    earlier = until_available(held, earlier_assembly, record.artifacts, services.artifacts)
     reader = SegmentFetcher(lease.tenant, lease.job, narration.sample_rate_hz, services.artifacts, held)
     assembly = Assembly(item, narration, earlier, reader.read, services.artifacts, held)
     try:
@@ -80,7 +80,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
         return mend_segments(item, narration, reader, held, services)
     failpoint("assemble.after_put")
     artifacts = with_kept_files(made.artifacts, record.artifacts)
-    finished = until_available(lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by), held)
+    finished = until_available(held, services.jobs.finish, lease, artifacts, made.warnings, made.spoken_by)
     failpoint("assemble.after_finish")
     if record.artifacts or item.attempt > 1 or item.suspicions:
         delete_earlier(item, artifacts, services.artifacts)
@@ -190,7 +190,7 @@ class Assembly:
 
     def _usable_cover(self, key: str, name: str) -> Cover | None:
         try:
-            return read_cover(until_available(lambda: self._artifacts.get(key), self._held))
+            return read_cover(until_available(self._held, self._artifacts.get, key))
         except ArtifactMissing:
             why = "it is not in the store any more"
         except CoverUnusable as error:
@@ -309,7 +309,7 @@ class Assembly:
             return ""
         key = self._narration.plan.text_key or self._item.input_key
         try:
-            return until_available(lambda: self._artifacts.get(key), self._held).decode()
+            return until_available(self._held, self._artifacts.get, key).decode()
         except ArtifactMissing as error:
             raise unusable("internal", "the job's text is not in the store any more") from error
 

@@ -40,9 +40,9 @@ def mend_segments(
         logger.error("segment damaged in the store", extra={"segment": damage.segment, "found": damage.found})
         # It must not be taken for a whole one, least of all by a search for what a lost Redis has forgotten.
         if damage.own_key is not None:
-            until_available(lambda key=damage.own_key: services.artifacts.delete(key), held)
+            until_available(held, services.artifacts.delete, damage.own_key)
     warnings = [TextWarning(SEGMENT_DAMAGED, f"{damage}; it was spoken again", damage.segment) for damage in damages]
-    tickets = until_available(lambda: services.jobs.mend(item.lease, warnings, MOST_ROUNDS), held)
+    tickets = until_available(held, services.jobs.mend, item.lease, warnings, MOST_ROUNDS)
     if tickets is None:
         first = damages[0]
         detail = f"{first}, after segments were spoken again for it {MOST_ROUNDS} times: the store does not keep them"

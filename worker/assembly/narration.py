@@ -53,10 +53,10 @@ def load_narration(
 ) -> AssembledNarration:
     """Raises `PermanentItemError` if plan and results are not there, do not belong together, or say nothing at all."""
     lease = item.lease
-    results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
-    edits = until_available(lambda: services.jobs.segment_edits(lease.tenant, lease.job), held)
+    results = until_available(held, services.jobs.segment_results, lease.tenant, lease.job)
+    edits = until_available(held, services.jobs.segment_edits, lease.tenant, lease.job)
     say = as_edited(item, held, services.artifacts)
-    plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits, say)
+    plan = _edited(until_available(held, _plan, item, services.plans), edits, say)
     return placed_narration(item.narration, plan, results, record.sample_rate_hz)
 
 

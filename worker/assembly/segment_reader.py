@@ -47,7 +47,7 @@ class SegmentFetcher:
         index = result.index
         key = segment_key(self.tenant, self.job, result) if result.place is None else None
         try:
-            data = until_available(lambda: read_segment_file(self.artifacts, self.tenant, self.job, result), self.held)
+            data = until_available(self.held, read_segment_file, self.artifacts, self.tenant, self.job, result)
             segment = decode_segment(data)
         except ArtifactMissing as error:
             raise SegmentDamaged(index, key, "is not in the store any more", str(error)) from error

@@ -32,11 +32,11 @@ def run_batch_item(item: ClaimedItem, spec: BatchSpec, held: HeldLease, services
     if item.lease.item == PLAN_ITEM:
         # The shards lie in the store already, and what their jobs will take is counted when these are made.
         result = PlanResult(item.input_key, spec.num_shards, 0)
-        return until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
-    lines = until_available(lambda: _shard(item, services), held)
+        return until_available(held, services.jobs.commit_plan, item.lease, result)
+    lines = until_available(held, _shard, item, services)
     made = _made_jobs(lines, item, held, services)
     failpoint("batch.before_commit")
-    tickets = until_available(lambda: services.jobs.commit_shard(item.lease), held)
+    tickets = until_available(held, services.jobs.commit_shard, item.lease)
     logger.info("jobs made", extra={"batch": item.lease.job, "shard": item.lease.item, "jobs": len(lines)})
     return made + tickets
 
@@ -44,7 +44,7 @@ def run_batch_item(item: ClaimedItem, spec: BatchSpec, held: HeldLease, services
 def _made_jobs(lines: Sequence[BatchLine], item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
     """A job for each line; those that an earlier try made are found."""
     children = [line.submission.id for line in lines]
-    known = until_available(lambda: services.jobs.get_many(item.lease.tenant, children), held)
+    known = until_available(held, services.jobs.get_many, item.lease.tenant, children)
     tickets = Tickets()
     for line, record in zip(lines, known, strict=True):
         if record is None:
@@ -55,10 +55,10 @@ def _made_jobs(lines: Sequence[BatchLine], item: ClaimedItem, held: HeldLease, s
 
 def _made_job(line: BatchLine, held: HeldLease, services: WorkerServices) -> Tickets:
     submission = _planned(line)
-    until_available(lambda: _store_input(submission.input_key, line, services), held)
+    until_available(held, _store_input, submission.input_key, line, services)
     failpoint("batch.after_input")
     try:
-        return until_available(lambda: services.jobs.submit(submission), held).tickets
+        return until_available(held, services.jobs.submit, submission).tickets
     except AdmissionRefused as error:
         services.artifacts.delete_prefix(keys.job_prefix(submission.tenant, submission.id))
         raise NotYet(random.uniform(*FULL_S)) from error

@@ -180,7 +180,7 @@ def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Ticket
     """Say the verdict; if it cannot be said, the lease runs out and the item is given to another worker."""
     patience_s = SHUTDOWN_PATIENCE_S if services.closing.is_set() else services.lease_s
     try:
-        return settle(verdict, patience_s)
+        return settle(patience_s, verdict)
     except (LeaseLost, JobAborted) as error:
         logger.info("verdict refused", extra={"reason": type(error).__name__})
     except StoreUnavailable as error:

@@ -36,11 +36,11 @@ def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
 
     The list of voices is the plan. What the voices have become since the job was accepted is said by their items.
     """
-    voices = until_available(lambda: _voices(item, services), held)
+    voices = until_available(held, _voices, item, services)
     wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in voices]
-    until_available(lambda: _ask(wanted, item.lease, spec, services), held)
+    until_available(held, _ask, wanted, item.lease, spec, services)
     result = PlanResult(item.input_key, len(voices), VOICE_COST_MS * len(voices))
-    tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+    tickets = until_available(held, services.jobs.commit_plan, item.lease, result)
     logger.info("voices planned", extra={"voices": len(voices), "model": spec.model})
     return tickets
 
@@ -55,15 +55,15 @@ def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
 
 def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
     started = time.monotonic()
-    voice = until_available(lambda: _voices(item, services.worker), held)[int(item.lease.item)]
+    voice = until_available(held, _voices, item, services.worker)[int(item.lease.item)]
     # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
-    (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services.worker), held)
+    (outcome,) = until_available(held, _ask, wanted, item.lease, spec, services.worker)
     _require_current(outcome, voice)
     if _prepare(voice, held, services) is Preparation.BUSY:
         raise NotYet(LOOK_AGAIN_S)
     build_ms = round((time.monotonic() - started) * 1000)
-    return until_available(lambda: services.worker.jobs.commit_voice(item.lease, build_ms), held)
+    return until_available(held, services.worker.jobs.commit_voice, item.lease, build_ms)
 
 
 def _prepare(voice: VoiceReference, held: HeldLease, services: SpeechServices) -> Preparation:

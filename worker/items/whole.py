@@ -26,9 +26,7 @@ from worker.speech.postprocessing.interface import Finish, StoredSpeech
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.attempts import SegmentOutcome, SpokenAttempt
 from worker.synthesis.manners import Manner
-from worker.synthesis.segment_header import SpeechSource, segment_header
-from worker.synthesis.segment_report import segment_report
-from worker.synthesis.sentence_pauses import sentence_pauses
+from worker.synthesis.segment_record import SpeechSource, segment_header, segment_report, sentence_pauses
 from worker.synthesis.spoken_segment import SpokenSegment
 
 logger = logging.getLogger(__name__)

@@ -70,9 +70,7 @@ class WrittenText:
 
 def text_source(order: LiveOrder, parts: LiveParts, patience: StorePatience) -> TextSource:
     """Raises `PermanentItemError`, `StoreUnavailable`, and what `patience.check` does."""
-    dictionaries = tuple(
-        until_available(lambda key=key: _dictionary(key, parts), patience) for key in order.dictionaries
-    )
+    dictionaries = tuple(until_available(patience, _dictionary, key, parts) for key in order.dictionaries)
     if order.text_mode is LiveTextMode.WHOLE:
         return plan_text(order, dictionaries, parts.engine.info, patience.check)
     try:

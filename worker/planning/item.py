@@ -51,7 +51,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         warnings=draft.warnings,
         first_words=first_words(draft.text),
     )
-    tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+    tickets = until_available(held, services.jobs.commit_plan, item.lease, result)
     failpoint("plan.before_tickets")
     logger.info("job planned", extra={"segments": result.num_segments, "chars": result.input_chars})
     return tickets
@@ -60,9 +60,9 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
 def _drafted(item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Draft:
     """But for short texts no character of the input is read here: that is for a process which may die of it."""
     spec, lease = item.narration, item.lease
-    data = until_available(lambda: _stored(item.input_key, "the job's input", artifacts), held)
+    data = until_available(held, _stored, item.input_key, "the job's input", artifacts)
     dictionaries = tuple(
-        until_available(lambda key=key: _stored(key, "a pronunciation dictionary of the job", artifacts), held)
+        until_available(held, _stored, key, "a pronunciation dictionary of the job", artifacts)
         for key in (
             keys.job_dictionary(lease.tenant, lease.job, index)
             for index in range(len(spec.request.pronunciation_dictionaries))
@@ -71,7 +71,7 @@ def _drafted(item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Dr
     lines = b""
     if spec.request.input.has_lines:
         key = keys.cast_lines(lease.tenant, lease.job)
-        lines = until_available(lambda: _stored(key, "the cast of the job", artifacts), held)
+        lines = until_available(held, _stored, key, "the cast of the job", artifacts)
     return draft_bounded(DraftRequest(spec, data, dictionaries, lines), held.check)
 
 

@@ -34,20 +34,20 @@ PREVIEW_FORMAT = 1
 
 def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: WorkerServices) -> Tickets:
     """Store the plan where the API reads it and end the job; returns the tickets to send."""
-    pace = until_available(lambda: services.jobs.pace(speech_queue(item.narration.model)), held)
+    pace = until_available(held, services.jobs.pace, speech_queue(item.narration.model))
     voices = _voices(item.narration, held, services) if draft.dialogue else ()
     data = json.dumps(preview(draft, item.narration, pace, voices), ensure_ascii=False, indent=1).encode()
     key = keys.artifact(item.lease, PREVIEW_NAME)
     sha256 = put_fenced(services.artifacts, key, data, held)
     artifact = ArtifactRecord(PREVIEW_NAME, "plan", key, len(data), sha256)
-    tickets = until_available(lambda: services.jobs.finish_plan(item.lease, (artifact,)), held)
+    tickets = until_available(held, services.jobs.finish_plan, item.lease, (artifact,))
     logger.info("plan shown", extra={"segments": len(draft.plan.segments), "chars": len(draft.text)})
     return tickets
 
 
 def _voices(spec: NarrationSpec, held: HeldLease, services: WorkerServices) -> tuple[str, ...]:
     """Built-in voices of the job's model."""
-    card = until_available(lambda: services.models.get(spec.model), held)
+    card = until_available(held, services.models.get, spec.model)
     return card.speakers if card is not None else ()
 
 

@@ -20,7 +20,7 @@ def wait_for_voice(voice: VoiceReference, held: HeldLease, services: WorkerServi
 
     Raises `NotYet` while it is being built, and `PermanentItemError` when no worker is going to build it.
     """
-    cache = until_available(lambda: _cache(voice, held.lease.tenant, services), held)
+    cache = until_available(held, _cache, voice, held.lease.tenant, services)
     match cache:
         case None:
             raise unusable(

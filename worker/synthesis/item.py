@@ -19,7 +19,7 @@ from storage.segments.results import LEFT_OUT, SegmentReport
 from storage.segments.timeline import MARGIN_S
 from storage.segments.tried import RejectedTake, Rejection
 from worker import metrics
-from worker.engine.interface import Conditioning, Speech, SpeechRequest
+from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest
 from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import as_edited, put_fenced, until_available
@@ -40,11 +40,8 @@ from worker.synthesis.attempts import (
 )
 from worker.synthesis.joined_speech import silence
 from worker.synthesis.manners import Manner, Tries, manners
-from worker.synthesis.segment_header import segment_header
-from worker.synthesis.segment_recovery import find_recovered
-from worker.synthesis.segment_report import segment_report
-from worker.synthesis.segment_reuse import find_reusable, reusable_content
-from worker.synthesis.sentence_pauses import sentence_pauses
+from worker.synthesis.segment_copies import find_copy
+from worker.synthesis.segment_record import reusable_content, segment_header, segment_report, sentence_pauses
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
 
@@ -59,42 +56,36 @@ def run_segment(
 
     ending: of a whole job. Returns the tickets to send. Raises as `items` knows it.
     """
-    index = int(item.lease.item)
-    plan = until_available(lambda: _plan(item, services), held)
-    segment = spoken_segment(item, as_edited(item, held, services.worker.artifacts)(plan.segments[index], item.edit))
-    if not segment.text:
-        return _left_out(item, segment, held, services)
+    plan = until_available(held, _plan, item, services)
+    planned = plan.segments[int(item.lease.item)]
+    segment = spoken_segment(item, as_edited(item, held, services.worker.artifacts)(planned, item.edit))
     content = reusable_content(item, segment, services.engine.info)
     reuse_id = content.id if content else ""
-    copied = find_recovered(item, segment, held, services) if item.recovered else None
-    if copied is None and content is not None and item.narration.request.reuse:
-        copied = find_reusable(content, reuse_id, held, services)
-    if copied is not None:
+    part: PackPart | None = find_copy(item, segment, content, reuse_id, held, services)
+    outcome: SegmentOutcome | None = None
+    if part is not None:
         services.counters.reused()
-        stored = _stored(copied, held, services)
-        return _committed(segment_report(copied.header, stored, segment, reuse_id), held, services)
-    judge = _Judge(item, segment, plan, held, services, ending, reuse_id)
-    try:
+    elif not segment.text:
+        part, outcome = _left_out(item, segment, services.engine.info)
+    else:
+        judge = _Judge(item, segment, plan, held, services, ending, reuse_id)
         outcome = _spoken(item, segment, judge, held, services)
-    except SegmentRejected as rejected:
-        raise _with_takes_stored(rejected, item, segment, held, services) from rejected
-    if ending is not None and judge.made is not None:
-        return _ended(ending, judge.made, held)
-    header = segment_header(item, segment, outcome, services.engine.info)
-    pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
-    stored = _stored(SpeechToStore(header, outcome.speech, pauses), held, services)
-    return _committed(segment_report(header, stored, segment, reuse_id, outcome), held, services)
+        if ending is not None and judge.made is not None:
+            return _ended(ending, judge.made, held)
+        header = segment_header(item, segment, outcome, services.engine.info)
+        pauses = sentence_pauses(item.narration.request.pauses, segment) if not header.flags else None
+        part = SpeechToStore(header, outcome.speech, pauses)
+    stored = _stored(part, held, services)
+    return _committed(segment_report(part.header, stored, segment, reuse_id, outcome), held, services)
 
 
-def _left_out(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices) -> Tickets:
+def _left_out(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> tuple[SpeechToStore, SegmentOutcome]:
     """Its user wants nothing said: silence of two margins takes its place."""
-    info = services.engine.info
     speech = silence(2 * MARGIN_S, info)
     manner = Manner(0, segment.seed(item.narration.request.seed, 1), info.default_sampling, ())
     outcome = SegmentOutcome(SpokenAttempt(manner, speech, Verdict((), {}, None)), speech, ())
     header = replace(segment_header(item, segment, outcome, info), finish_reason=LEFT_OUT)
-    stored = _stored(SpeechToStore(header, speech, None), held, services)
-    return _committed(segment_report(header, stored, segment, "", outcome), held, services)
+    return SpeechToStore(header, speech, None), outcome
 
 
 class _Judge:
@@ -128,8 +119,7 @@ class _Judge:
         sequel = ending.sequel(self._segment, manner, self._reuse_id)
         bounds = self._services.quality.bounds(utterance.speaker, utterance.language)
         judged = until_available(
-            lambda: self._services.postprocessor.judge_then(utterance, self._gate, bounds, self._norms, sequel),
-            self._held,
+            self._held, self._services.postprocessor.judge_then, utterance, self._gate, bounds, self._norms, sequel
         )
         self.made = judged.made
         return judged.verdict
@@ -137,7 +127,7 @@ class _Judge:
 
 def _ended(ending: SegmentEnding, made: WholeResult, held: HeldLease) -> Tickets:
     failpoint("segment.after_put")
-    tickets = until_available(lambda: ending.finish(made), held)
+    tickets = until_available(held, ending.finish, made)
     metrics.committed(made.report.num_samples, made.report.sample_rate_hz, was_reused=False)
     failpoint("segment.before_tickets")
     return tickets
@@ -165,14 +155,17 @@ def _spoken(
         take=segment.take,
     )
     speaker = AttemptSpeaker(services.engine, services.ahead, held, services.counters)
-    attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)
+    attempts = speaker.speak(manners(tries, partial(segment.seed, spec.request.seed)), requests_of, judge)
     last = attempts[-1].verdict
     if not last.passed:
         services.counters.gave_up()
     elif last.timbre and segment.own_voice:
         services.norms.heard(_timbre_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
-    return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
+    try:
+        return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
+    except SegmentRejected as rejected:
+        raise _with_takes_stored(rejected, item, segment, held, services) from rejected
 
 
 def _with_takes_stored(
@@ -194,7 +187,7 @@ def _take(
     key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
     as_kept = SegmentOutcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
     header = segment_header(item, segment, as_kept, services.engine.info)
-    stored = until_available(lambda: services.postprocessor.store(key, header, attempt.speech), held)
+    stored = until_available(held, services.postprocessor.store, key, header, attempt.speech)
     return RejectedTake(attempt.tried, stored.num_samples, stored.sha256)
 
 
@@ -207,7 +200,7 @@ def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> Stored
         return packed
     match part:
         case SpeechToStore(header, speech, pauses):
-            return until_available(lambda: services.postprocessor.store(_key(lease), header, speech, pauses), held)
+            return until_available(held, services.postprocessor.store, _key(lease), header, speech, pauses)
         case SegmentAudio():
             data = encode_segment(part)
             return StoredSpeech(
@@ -217,7 +210,7 @@ def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> Stored
 
 def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
     failpoint("segment.after_put")
-    tickets = until_available(lambda: services.worker.jobs.commit_segment(held.lease, report), held)
+    tickets = until_available(held, services.worker.jobs.commit_segment, held.lease, report)
     metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
     failpoint("segment.before_tickets")
     return tickets
@@ -251,7 +244,7 @@ def _norms(
         # What is usual in a job is known of its other segments.
         return None
     model = services.quality.bounds(segment.voice, segment.language).duration
-    norms = until_available(lambda: services.norms.get(item, segment.speaker, plan, model), held)
+    norms = until_available(held, services.norms.get, item, segment.speaker, plan, model)
     return replace(norms, timbre=services.norms.timbre(_timbre_name(item, segment))) if norms else None
 
 

@@ -31,7 +31,7 @@ def encode_source(
     Raises `PermanentItemError` when this voice can never work here, `StoreUnavailable`, `EngineDied`, `WorkDropped`.
     """
     source = reference.source
-    data = until_available(lambda: _source_bytes(source, artifacts), held)
+    data = until_available(held, _source_bytes, source, artifacts)
     match source.kind:
         case SourceKind.EMBEDDING:
             return _from_embedding(data, engine)

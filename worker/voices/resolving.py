@@ -115,7 +115,7 @@ class VoiceResolver:
         Raises as `resolve`.
         """
         wanted = self._wanted(reference, held)
-        claim = until_available(lambda: self._store.claim_build(wanted.content, held.lease), held)
+        claim = until_available(held, self._store.claim_build, wanted.content, held.lease)
         if claim.status is ClaimStatus.READY:
             claim = self._checked(wanted, claim)
         match claim.status:
@@ -137,10 +137,10 @@ class VoiceResolver:
     def _borrowed(
         self, reference: VoiceReference, tenant: TenantId, content: ContentKey, patience: StorePatience
     ) -> VoicePrompt:
-        served = until_available(lambda: self._store.find_artifact(tenant, content), patience)
+        served = until_available(patience, self._store.find_artifact, tenant, content)
         if served is not None:
             try:
-                return until_available(lambda: self._load(content, served), patience)
+                return until_available(patience, self._load, content, served)
             except (ArtifactFormatError, ArtifactMissing) as error:
                 # The next job that speaks with it rejects and replaces it, which takes a lease.
                 logger.warning("voice cache damaged", extra={"content": content, "error": str(error)})
@@ -149,10 +149,10 @@ class VoiceResolver:
     def _obtain(self, wanted: _Wanted) -> VoicePrompt:
         """Not from memory."""
         lease = wanted.held.lease
-        served = until_available(lambda: self._store.find_artifact(lease.tenant, wanted.content), wanted.held)
+        served = until_available(wanted.held, self._store.find_artifact, lease.tenant, wanted.content)
         if served is not None:
             return self._load_or_replace(wanted, served)
-        claim = until_available(lambda: self._store.claim_build(wanted.content, lease), wanted.held)
+        claim = until_available(wanted.held, self._store.claim_build, wanted.content, lease)
         if claim.status is ClaimStatus.READY:
             return self._load_or_replace(wanted, _served(claim))
         return self._make(wanted, claim)
@@ -160,7 +160,7 @@ class VoiceResolver:
     def _load_or_replace(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
         """The stored voice; a damaged one is built again, once."""
         try:
-            return until_available(lambda: self._load(wanted.content, served), wanted.held)
+            return until_available(wanted.held, self._load, wanted.content, served)
         except (ArtifactFormatError, ArtifactMissing) as error:
             claim = self._rejected(wanted, served, error)
         if claim.status is ClaimStatus.READY:
@@ -170,7 +170,7 @@ class VoiceResolver:
 
     def _last_load(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
         try:
-            return until_available(lambda: self._load(wanted.content, served), wanted.held)
+            return until_available(wanted.held, self._load, wanted.content, served)
         except (ArtifactFormatError, ArtifactMissing) as error:
             raise unusable("voice_cache_corrupt", "the voice's cache was damaged twice") from error
 
@@ -178,7 +178,7 @@ class VoiceResolver:
         """A cache that is said to be ready, looked at; what the rejection of a damaged one makes of it."""
         served = _served(claim)
         try:
-            until_available(lambda: self._load(wanted.content, served), wanted.held)
+            until_available(wanted.held, self._load, wanted.content, served)
         except (ArtifactFormatError, ArtifactMissing) as error:
             return self._rejected(wanted, served, error)
         return claim
@@ -187,9 +187,7 @@ class VoiceResolver:
         self, wanted: _Wanted, served: CacheArtifact, error: ArtifactFormatError | ArtifactMissing
     ) -> BuildClaim:
         logger.warning("voice cache damaged", extra={"content": wanted.content, "key": served.key, "error": str(error)})
-        return until_available(
-            lambda: self._store.reject_version(wanted.content, wanted.held.lease, served.fence), wanted.held
-        )
+        return until_available(wanted.held, self._store.reject_version, wanted.content, wanted.held.lease, served.fence)
 
     def _make(self, wanted: _Wanted, claim: BuildClaim) -> VoicePrompt:
         """The claim says that there is nothing to load."""
@@ -225,7 +223,7 @@ class VoiceResolver:
     def _said(self, wanted: _Wanted, say: Callable[[], None]) -> bool:
         """Whether the store took the outcome of a build."""
         try:
-            until_available(say, wanted.held)
+            until_available(wanted.held, say)
         except BuildRefused as refusal:
             logger.info("voice build refused", extra={"content": wanted.content, "reason": str(refusal)})
             return False

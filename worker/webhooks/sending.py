@@ -219,7 +219,7 @@ class Deliverer:
 
     async def _told(self, batch: Sequence[EndedAttempt]) -> list[DeliveryState | None]:
         said = [(each.claimed, each.verdict) for each in batch]
-        return await self._asked(lambda: settle(lambda: self._queue.done(said), VERDICT_PATIENCE_S))
+        return await self._asked(lambda: settle(VERDICT_PATIENCE_S, self._queue.done, said))
 
     async def _asked(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._asking, call)

@@ -12,7 +12,7 @@ from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
 from storage.job_store.segment_reuse import SegmentContent
 from worker.speech.postprocessing.sentence_ends import SentencePauses
-from worker.synthesis.sentence_pauses import sentence_pauses
+from worker.synthesis.segment_record import sentence_pauses
 from worker.synthesis.spoken_segment import SpokenSegment
 
 TWO = ("One is here.", "Two is there.")

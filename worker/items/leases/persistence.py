@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from functools import cache
-from typing import Protocol, TypeVar
+from functools import cache, partial
+from typing import ParamSpec, Protocol, TypeVar
 
 from reading.plan.plan import PlanSegment
 from storage.errors import ArtifactMissing, StoreUnavailable
@@ -19,6 +19,7 @@ from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.put_once import put_once
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 FIRST_PAUSE_S = 0.2
@@ -36,22 +37,22 @@ class StorePatience(Protocol):
         ...
 
 
-def until_available(call: Callable[[], T], held: StorePatience) -> T:
+def until_available(held: StorePatience, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """The result of an idempotent call, repeated while a store is silent: under a lease for four of its lengths.
 
     Raises the last `StoreUnavailable` then, or what `check` does (`WorkDropped`).
     """
-    return _repeated(call, held.patience_s, held.check)
+    return _repeated(partial(call, *args, **named), held.patience_s, held.check)
 
 
-def settle(call: Callable[[], T], patience_s: float) -> T:
+def settle(patience_s: float, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """As `until_available`, for the last word about an item, which must be said even if its lease was dropped."""
-    return _repeated(call, patience_s, lambda: None)
+    return _repeated(partial(call, *args, **named), patience_s, lambda: None)
 
 
 def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease) -> str:
     """Store `data` under a key that carries the fence of our own lease; returns its sha256."""
-    return until_available(lambda: put_once(artifacts, key, data), held)
+    return until_available(held, put_once, artifacts, key, data)
 
 
 def as_edited(
@@ -63,7 +64,7 @@ def as_edited(
     @cache
     def dictionary(number: int) -> bytes:
         key = keys.job_dictionary(item.lease.tenant, item.lease.job, number)
-        return until_available(lambda: artifacts.get(key), held)
+        return until_available(held, artifacts.get, key)
 
     def said(planned: PlanSegment, edit: SegmentEdit) -> PlanSegment:
         names = range(len(request.pronunciation_dictionaries)) if edit.changes_words else ()

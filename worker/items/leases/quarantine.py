@@ -40,7 +40,7 @@ class QuarantineGate:
             return
         with self.alone():
             held.check()
-            until_available(lambda: jobs.isolate(item.lease), held)
+            until_available(held, jobs.isolate, item.lease)
             yield
 
     @contextmanager
