@@ -23,6 +23,8 @@ REPORT_INTERVAL_S = 2.0
 UNRESPONSIVE_AFTER_S = 10.0
 FORGOTTEN_AFTER_S = 60.0
 DRAIN_KEPT_S = 7 * 24 * 3600.0
+DRAIN_HEARD_S = 2 * REPORT_INTERVAL_S
+"""A worker learns of the wish with a report. A claim may be under way then; the next report counts its lease."""
 
 
 class WorkerUnknown(StorageError):
@@ -37,7 +39,7 @@ class WorkerRole(enum.StrEnum):
 
 
 class WorkerState(enum.StrEnum):
-    """LOADING: its engine is not there yet. DRAINED: it shall claim nothing, and nothing is left under its leases."""
+    """LOADING: its engine is not there yet. DRAINED: it claims nothing, and has no leases."""
 
     LOADING = "loading"
     READY = "ready"
@@ -119,14 +121,14 @@ class WorkerRegistry:
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.hgetall(self._keys.single("worker_registry"))
         pipeline.zrange(self._keys.single("heard"), 0, -1, withscores=True)
-        pipeline.hkeys(self._keys.single("draining"))
+        pipeline.hgetall(self._keys.single("draining"))
         pipeline.time()
         said, heard, draining, (seconds, micros) = cast(
-            "tuple[dict[str, str], list[tuple[str, float]], list[str], tuple[int, int]]", pipeline.execute()
+            "tuple[dict[str, str], list[tuple[str, float]], dict[str, str], tuple[int, int]]", pipeline.execute()
         )
         now_ms = int(seconds) * 1000 + int(micros) // 1000
         listed = (
-            _listed(_REPORT.validate_json(said[name]), int(seen_ms), now_ms, is_draining=name in draining)
+            _listed(_REPORT.validate_json(said[name]), int(seen_ms), now_ms, draining.get(name))
             for name, seen_ms in heard
             if name in said and now_ms - seen_ms < FORGOTTEN_AFTER_S * 1000
         )
@@ -139,11 +141,13 @@ class WorkerRegistry:
             raise WorkerUnknown(f"no worker {name!r} reported in the last {FORGOTTEN_AFTER_S:.0f} s")
 
 
-def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, *, is_draining: bool) -> ListedWorker:
+def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, drained_at_ms: str | None) -> ListedWorker:
+    """drained_at_ms: when it was asked to claim nothing; None if it may claim."""
     if now_ms - seen_at_ms > UNRESPONSIVE_AFTER_S * 1000:
         state = WorkerState.UNRESPONSIVE
-    elif is_draining:
-        state = WorkerState.DRAINING if report.leases else WorkerState.DRAINED
+    elif drained_at_ms is not None:
+        has_heard = seen_at_ms - int(drained_at_ms) >= DRAIN_HEARD_S * 1000
+        state = WorkerState.DRAINED if has_heard and not report.leases else WorkerState.DRAINING
     else:
         state = WorkerState.LOADING if report.is_loading else WorkerState.READY
     return ListedWorker(report, state, seen_at_ms)

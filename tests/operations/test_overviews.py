@@ -14,7 +14,14 @@ from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.dead_letters import DeadLetters, DeadLetterUnknown
 from storage.queue.overview import QueueOverviews
-from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
+from storage.queue.worker_registry import (
+    DRAIN_HEARD_S,
+    WorkerRegistry,
+    WorkerReport,
+    WorkerRole,
+    WorkerState,
+    WorkerUnknown,
+)
 from storage.recovery.audit_log import AuditLog
 from tests.storage.job_store.job_driver import (
     ALICE,
@@ -84,6 +91,9 @@ def test_a_worker_told_to_drain_hears_of_it_and_is_shown_so(redis_client: redis.
     assert worker_registry.report(a_report("gpu-0", leases=2))
     assert worker_registry.list()[0].state is WorkerState.DRAINING
     worker_registry.report(a_report("gpu-0"))
+    # It may have claimed an item while the wish was on its way.
+    assert worker_registry.list()[0].state is WorkerState.DRAINING
+    redis_client.hset("{rhapsode}:draining", "gpu-0", round((time.time() - DRAIN_HEARD_S - 1) * 1000))
     assert worker_registry.list()[0].state is WorkerState.DRAINED
     worker_registry.undrain("gpu-0")
     assert not worker_registry.report(a_report("gpu-0"))

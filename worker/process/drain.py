@@ -15,13 +15,10 @@ from pydantic import Field
 
 from storage.database.connections import connect_redis
 from storage.errors import StorageError
-from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerState
+from storage.queue.worker_registry import WorkerRegistry, WorkerState
 from storage.runtime.config.settings import StorageSettings, load_settings, settings_refused_by
 
 LOOK_S = 0.5
-
-REPORTS_TO_TRUST = 2
-"""A report and a claim may have been under way when the worker got the request."""
 
 
 class DrainSettings(StorageSettings):
@@ -34,14 +31,9 @@ def drain(worker_registry: WorkerRegistry, name: str, wait_s: float) -> bool:
     """Whether the worker held nothing in the end. Raises `WorkerUnknown` or `StoreUnavailable`."""
     worker_registry.drain(name)
     give_up_s = time.monotonic() + wait_s
-    asked_at_ms: int | None = None
     while time.monotonic() < give_up_s:
         worker = next((each for each in worker_registry.list() if each.report.name == name), None)
-        if worker is None:
-            return True
-        asked_at_ms = worker.seen_at_ms if asked_at_ms is None else asked_at_ms
-        is_told = worker.seen_at_ms - asked_at_ms >= REPORTS_TO_TRUST * REPORT_INTERVAL_S * 1000
-        if is_told and worker.state is WorkerState.DRAINED:
+        if worker is None or worker.state is WorkerState.DRAINED:
             return True
         time.sleep(LOOK_S)
     return False
