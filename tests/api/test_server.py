@@ -11,19 +11,14 @@ from pathlib import Path
 import httpx
 
 from storage.runtime.config.settings import StorageSettings
-from tests.environment import without_settings
+from tests.environment import settings_of_stores, without_settings
 
 LIMIT = 260
 
 
 def test_more_connections_than_files_are_refused_in_words(storage_settings: StorageSettings, tmp_path: Path) -> None:
     """Four of them, as 256 files are no connections."""
-    environment = without_settings(os.environ) | {
-        "RHAPSODE_REDIS_URL": storage_settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": storage_settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": storage_settings.store,
-        "RHAPSODE_URL_SECRET": storage_settings.url_secret.get_secret_value(),
-    }
+    environment = without_settings(os.environ) | settings_of_stores(storage_settings)
     said = tmp_path / "said"
     with socket.create_server(("127.0.0.1", 0)) as listener, said.open("wb") as log:
         address = listener.getsockname()

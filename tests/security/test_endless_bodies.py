@@ -19,7 +19,7 @@ from storage.database.connections import connect_redis
 from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import StorageSettings
 from tests.api.voices.voices import BASE, recording
-from tests.environment import without_settings
+from tests.environment import settings_of_stores, without_settings
 
 PIECE = b"x" * 65_536
 ENDLESS_BYTES = 10 << 30
@@ -62,12 +62,7 @@ class Served:
 
 @pytest.fixture
 def served(storage_settings: StorageSettings) -> Iterator[Served]:
-    environment = without_settings(os.environ) | {
-        "RHAPSODE_REDIS_URL": storage_settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": storage_settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": storage_settings.store,
-        "RHAPSODE_URL_SECRET": storage_settings.url_secret.get_secret_value(),
-    }
+    environment = without_settings(os.environ) | settings_of_stores(storage_settings)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         command = [sys.executable, "-m", "api.server", "--fd", str(listener.fileno())]

@@ -18,7 +18,7 @@ from storage.narration.spec import NarrationSpec
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import StorageSettings
-from tests.environment import without_settings
+from tests.environment import settings_of_stores, without_settings
 from tests.process_tree import end_everything_below
 from tests.worker.studio import SPEC, TENANT, submit_narration
 
@@ -93,12 +93,7 @@ class System:
 
     def start(self, arguments: list[str], log: str, more: dict[str, str]) -> subprocess.Popen[bytes]:
         clean = without_settings(os.environ)
-        settings = {
-            "RHAPSODE_REDIS_URL": self._settings.redis_url.get_secret_value(),
-            "RHAPSODE_BROKER_URL": self._settings.broker_url.get_secret_value(),
-            "RHAPSODE_STORE": self._settings.store,
-            "RHAPSODE_URL_SECRET": self._settings.url_secret.get_secret_value(),
-        }
+        settings = settings_of_stores(self._settings)
         with (self._logs / log).open("ab") as output:
             process = subprocess.Popen(
                 [sys.executable, *arguments],

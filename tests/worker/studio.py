@@ -80,6 +80,11 @@ class Studio:
     def record(self, job: JobRecord) -> JobRecord:
         return self.jobs.get(TENANT, job.id)
 
+    def drained(self, job: JobRecord) -> JobRecord:
+        """What the job has become after `drain`."""
+        self.drain()
+        return self.record(job)
+
     def with_jobs(self, jobs: JobStore) -> Studio:
         """The same studio over a job store with other limits."""
         worker = replace(self.services.worker, jobs=jobs)

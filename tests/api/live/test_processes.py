@@ -23,7 +23,7 @@ from websockets.typing import Subprotocol
 from rhapsode.contract.speech_socket import NARI, SOCKET_PATH
 from storage.runtime.config.settings import StorageSettings
 from tests.api.openai.socket.test_speech import heard, say, words
-from tests.environment import without_settings
+from tests.environment import settings_of_stores, without_settings
 from tests.security.tls_servers import Authority
 from tests.threads import BoundedExecutor
 from tests.waiting import until
@@ -72,13 +72,7 @@ class ApiProcess:
 
 @contextmanager
 def serving_api(settings: StorageSettings, **more: str) -> Generator[ApiProcess]:
-    environment = without_settings(os.environ) | {
-        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": settings.store,
-        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
-        **more,
-    }
+    environment = without_settings(os.environ) | settings_of_stores(settings) | more
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         command = [sys.executable, "-m", "api.server", "--fd", str(listener.fileno())]

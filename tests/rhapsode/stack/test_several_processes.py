@@ -17,10 +17,9 @@ import httpx
 import pytest
 
 from rhapsode import Rhapsode
-from rhapsode.stack.layout import DataDir
-from rhapsode.stack.state_file import StackState, read_state
 from storage.database.embedded_valkey import EmbeddedRedis
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
+from tests.rhapsode.stack.test_up import state_of
 from tests.threads import BoundedExecutor
 from tests.waiting import until
 from worker.engine.cores import usable_cores
@@ -49,12 +48,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def state_of(data_dir: Path) -> StackState:
-    state = read_state(DataDir(data_dir))
-    assert state is not None
-    return state
 
 
 def pids_of(data_dir: Path) -> dict[str, int]:

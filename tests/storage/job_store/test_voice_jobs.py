@@ -140,10 +140,6 @@ def waiting_for_a_place(redis_client: redis.Redis) -> set[str]:
     }
 
 
-def waiting_for_a_time(redis_client: redis.Redis) -> set[str]:
-    return {str(name) for name in redis_client.zrange(RedisKeys("rhapsode").single("retries"), 0, -1)}
-
-
 def leave_by_success(store: JobStore, lease: Lease) -> Tickets:
     return store.commit_voice(lease, 1)
 

@@ -23,7 +23,7 @@ from storage.queue.celery_queue import REST_AFTER_FAILURE_S, TicketQueue, create
 from storage.queue.messages import TICKET_TASK, TicketMessages
 from storage.queue.transport import INTERVAL_S
 from storage.runtime.config.settings import StorageSettings
-from tests.environment import without_settings
+from tests.environment import settings_of_stores, without_settings
 from tests.threads import BoundedExecutor
 from tests.waiting import until
 
@@ -223,11 +223,7 @@ def almost_tickets(ticket: str) -> tuple[str, ...]:
 @contextlib.contextmanager
 def worker_of(settings: StorageSettings) -> Generator[None]:
     """A Celery worker of both queues that does nothing."""
-    environment = {
-        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": settings.store,
-        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
+    environment = settings_of_stores(settings) | {
         "PYTHONPATH": str(Path(__file__).parents[3]),
         "C_FORCE_ROOT": "1",
     }

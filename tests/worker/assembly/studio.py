@@ -23,7 +23,7 @@ from storage.objects import keys
 from storage.segments.file import SegmentHeader
 from storage.segments.results import SegmentReport
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
-from worker.speech.audio.loudness import loudness_of
+from worker.speech.audio.loudness import LoudnessMeter, loudness_of
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
@@ -91,6 +91,13 @@ def artifact(record: JobRecord, name: str) -> ArtifactRecord:
 
 def content(studio: Studio, record: JobRecord, name: str) -> bytes:
     return studio.artifacts.get(artifact(record, name).key)
+
+
+def lufs(samples: NDArray[np.float64], rate_hz: int) -> float:
+    """Integrated loudness of the whole."""
+    meter = LoudnessMeter(rate_hz)
+    meter.add(samples)
+    return meter.integrated_lufs()
 
 
 def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:

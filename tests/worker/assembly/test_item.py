@@ -40,11 +40,10 @@ from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
 from storage.segments.timeline import MARGIN_S
 from tests.storage.job_store.event_log import EventLog
-from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, submit_book, voice_like
+from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, lufs, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.assembly.item import uncalibrated
 from worker.settings import SMALL_VOICE
-from worker.speech.audio.loudness import LoudnessMeter
 from worker.speech.audio.samples import to_bytes, to_samples
 from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD, finish_edges
 from worker.speech.audio.true_peak import TruePeakMeter
@@ -121,9 +120,8 @@ def test_speakers_of_a_cast_are_evened_and_an_edit_leaves_its_neighbours(
     assert manifest["speakers"][0]["gain_db"] < -1 < 1 < manifest["speakers"][1]["gain_db"]
 
     JobControl(redis_client).edit(TENANT, record.id, {3: SegmentEdit(text="Something else is said.")})
-    studio.drain()
+    record = studio.drained(record)
 
-    record = studio.record(record)
     again, last = samples_of(studio, record), round(manifest["segments"][3]["start_s"] * RATE_HZ) - RATE_HZ // 10
     np.testing.assert_array_equal(again[:last], first[:last])
     assert json.loads(content(studio, record, "manifest.json"))["speakers"] == manifest["speakers"]
@@ -176,12 +174,6 @@ def test_another_sample_rate_keeps_duration_and_loudness(studio: Studio) -> None
     assert rate_hz == 44_100
     assert len(samples) == round(len(before) * 44_100 / RATE_HZ)
     assert lufs(np.asarray(samples, np.float64), 44_100) == pytest.approx(lufs(before, RATE_HZ), abs=0.1)
-
-
-def lufs(samples: NDArray[np.float64], rate_hz: int) -> float:
-    meter = LoudnessMeter(rate_hz)
-    meter.add(samples)
-    return meter.integrated_lufs()
 
 
 def test_each_chapter_gets_a_gain_of_its_own_if_that_is_asked_for(studio: Studio) -> None:
@@ -428,9 +420,8 @@ def test_a_job_assembled_again_has_its_new_files_and_keeps_the_old_ones_as_they_
     flac = Output(formats=(OutputFormat(type=AudioFormat.FLAC),))
 
     control.assemble(TENANT, first.id, lambda spec: spec.asking(output=flac), None)
-    studio.drain()
+    record = studio.drained(first)
 
-    record = studio.record(first)
     assert record.state is JobState.SUCCEEDED
     assert [artifact.name for artifact in record.artifacts] == [
         *("narration.flac", "codes.safetensors", "manifest.json"),
@@ -455,9 +446,8 @@ def test_files_of_what_is_not_said_any_more_go(studio: Studio, redis_client: red
     beside = {artifact.name for artifact in studio.record(job).artifacts}
 
     control.edit(TENANT, job.id, {1: SegmentEdit(text="Something else.")})
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert {"narration.wav", "narration.flac"} <= beside
     assert {artifact.name for artifact in record.artifacts} == beside - {"narration.wav"}
     assert_nothing_else_is_stored(studio, record)
@@ -475,9 +465,8 @@ def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: red
     studio.drain()
 
     JobControl(redis_client).edit(TENANT, record.id, {1: SegmentEdit(text="It cost $6. Then 7.")})
-    studio.drain()
+    record = studio.drained(record)
 
-    record = studio.record(record)
     rows = json.loads(content(studio, record, "manifest.json"))["segments"]
     spoken = ["The eff bee eye paid me five dollars once.", "It cost six dollars. Then seven."]
     assert [row["text"] for row in rows] == spoken

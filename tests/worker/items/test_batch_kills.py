@@ -14,6 +14,7 @@ import redis
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import SHARD_LINES, child_id
 from storage.runtime.config.settings import StorageSettings
+from tests.environment import settings_of_stores
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import Studio
 
@@ -21,16 +22,10 @@ NUM_LINES = SHARD_LINES + 7
 NUM_DEATHS = 2
 
 
-def work(settings: StorageSettings, failpoint: str) -> int:
+def work(stores: StorageSettings, failpoint: str) -> int:
     """A worker process, which takes back what its predecessor held; its exit status."""
-    environment = os.environ | {
-        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": settings.store,
-        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
-        "RHAPSODE_WORKER_NAME": "the-only-one",
-        "RHAPSODE_FAILPOINT": failpoint,
-    }
+    settings = {"RHAPSODE_WORKER_NAME": "the-only-one", "RHAPSODE_FAILPOINT": failpoint}
+    environment = os.environ | settings_of_stores(stores) | settings
     command = [sys.executable, "-m", "tests.worker.items.batch_process"]
     return subprocess.run(command, env=environment, timeout=120, check=False).returncode
 

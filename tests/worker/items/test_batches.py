@@ -113,9 +113,8 @@ def test_lines_of_one_segment_are_one_item_each_and_end_as_three_would(may_be_wh
     studio.artifacts.put(shard, encode_shard(lines))
     submitted = studio.jobs.submit(Submission(batch, TENANT, BatchSpec(4, 1), Priority.LOW, shard, 0, 0, 3600)).job
 
-    studio.drain()
+    ended = studio.drained(submitted)
 
-    ended = studio.record(submitted)
     assert (ended.state, ended.children.succeeded, ended.children.ended) == (JobState.SUCCEEDED, 4, 4)
     jobs = sorted(jobs_of(studio, ended), key=lambda job: job.metadata["custom_id"])
     planned = [job.plan_key is not None for job in jobs]
@@ -190,9 +189,8 @@ def test_a_failed_line_does_not_stop_the_others(studio: Studio) -> None:
     victim = JobId(child_id(batch.id, 2))
     studio.jobs.cancel(TENANT, victim)
 
-    studio.drain()
+    ended = studio.drained(batch)
 
-    ended = studio.record(batch)
     assert (ended.state, ended.children.succeeded, ended.children.cancelled) == (JobState.SUCCEEDED, 2, 1)
 
 

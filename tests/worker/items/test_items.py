@@ -249,12 +249,18 @@ def test_an_unexpected_error_is_tried_again_and_then_reported(studio: Studio, mo
     assert (record.error.code, record.error.detail) == ("internal", "a fault of this server; its log says which")
 
 
-def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) -> None:
-    job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
-    slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
+def being_spoken(studio: Studio) -> tuple[JobRecord, threading.Thread]:
+    """A job that keeps the engine busy, and the thread that works on its item."""
+    job = studio.submit("This sentence takes the fake engine a long time to say.")
+    studio.run_one(CPU_QUEUE)
+    ticket = threading.Thread(target=run_gpu_item, args=(studio.services,))
     ticket.start()
-    until(lambda: slow_studio.services.engine.stats().active == 1)
+    until(lambda: studio.services.engine.stats().active == 1)
+    return job, ticket
+
+
+def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) -> None:
+    job, ticket = being_spoken(slow_studio)
 
     slow_studio.jobs.cancel(TENANT, job.id)
     ticket.join(30)
@@ -305,20 +311,15 @@ def test_a_narration_of_more_than_250_hours_fails_before_anything_is_spoken(stud
     # The speech is under twenty hours; the ten seconds of silence behind every paragraph are 250.
     job = studio.submit("Here it is." + "\n\nNow then." * 90_000, SPEC.asking(pauses=Pauses(paragraph_s=10.0)))
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.error is not None
     assert (record.state, record.error.code, record.segments.total) == (JobState.FAILED, "text_too_long", 0)
     assert "266.1 hours" in record.error.detail
 
 
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
-    job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
-    slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
-    ticket.start()
-    until(lambda: slow_studio.services.engine.stats().active == 1)
+    job, ticket = being_spoken(slow_studio)
 
     slow_studio.services.worker.closing.set()
     slow_studio.services.worker.leases.drop_all(DropReason.SHUTDOWN)
@@ -358,11 +359,7 @@ def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
 
 
 def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Studio) -> None:
-    job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
-    slow_studio.run_one(CPU_QUEUE)
-    ticket = threading.Thread(target=run_gpu_item, args=(slow_studio.services,))
-    ticket.start()
-    until(lambda: slow_studio.services.engine.stats().active == 1)
+    job, ticket = being_spoken(slow_studio)
 
     slow_studio.jobs.release_worker(WorkerIdentity("w", "2"))
     ticket.join(30)

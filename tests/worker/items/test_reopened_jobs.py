@@ -34,8 +34,7 @@ def reader(redis_client: redis.Redis, storage_settings: StorageSettings) -> Segm
 
 def finished(studio: Studio, *sentences: str) -> JobRecord:
     job = studio.submit("\n\n".join(sentences))
-    studio.drain()
-    record = studio.record(job)
+    record = studio.drained(job)
     assert record.state is JobState.SUCCEEDED, record.error
     return record
 
@@ -169,9 +168,8 @@ def test_a_failed_job_is_retried_for_what_it_lacks_and_may_be_edited_first(
     assert reader.states(job.id).failed == frozenset()
     control.retry(TENANT, job.id)
     control.retry(TENANT, job.id)
-    studio.drain()
+    ended = studio.drained(job)
 
-    ended = studio.record(job)
     assert (ended.state, ended.error, ended.segments.done) == (JobState.SUCCEEDED, None, 3)
     assert done.items() <= spoken(studio, job).items()
     assert studio.jobs.audit_counters().differences == ()
@@ -238,9 +236,8 @@ def test_a_passage_is_left_out_and_comes_back(studio: Studio, control: JobContro
     before, whole = wav_of(studio, job), spoken(studio, job)
 
     control.edit(TENANT, job.id, {1: SegmentEdit(sentences=((0, ""),))})
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     left_out = studio.jobs.segment_results(TENANT, job.id)[1]
     subtitles = next(each for each in record.artifacts if each.type == "srt")
     shown = studio.artifacts.get(subtitles.key).decode()

@@ -81,9 +81,8 @@ def test_a_voice_that_cannot_be_cloned_fails_alone(studio: Studio, store: VoiceS
     good, bad = upload(studio, "good"), upload(studio, "bad", file_of(np.zeros(30_000, np.float32)))
     job = prepare(studio, [bad, good])
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert (record.state, record.segments.done, record.segments.failed) == (JobState.FAILED, 1, 1)
     assert record.warnings == (TextWarning("invalid_request", "bad: the recording is silent", segment=0),)
     assert cache_of(store, good).state is CacheState.READY
@@ -106,9 +105,8 @@ def test_a_retried_job_builds_what_failed_and_nothing_else(
 
     studio.artifacts.put(late.source.key, recording)
     JobControl(redis_client).retry(TENANT, job.id)
-    studio.drain()
+    ended = studio.drained(job)
 
-    ended = studio.record(job)
     assert (ended.state, ended.segments.done, ended.segments.failed) == (JobState.SUCCEEDED, 2, 0)
     assert cache_of(store, late).state is CacheState.READY
     assert cache_of(store, good).finished_at_ms == first
@@ -220,9 +218,8 @@ def test_a_narration_whose_voice_failed_while_it_waited_fails_with_the_reason(st
 
     waiting = replace(voice, if_missing=IfCacheMissing.WAIT)
     job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=waiting))
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.error is not None
     assert record.error.code == "voice_cache_failed"
     assert "silent" in record.error.detail

@@ -177,8 +177,7 @@ def test_a_pause_while_it_is_spoken_leaves_the_assembly_for_later(studio: Studio
     assert not list(studio.artifacts.list(f"{keys.job_prefix(TENANT, job.id)}artifacts/"))
 
     studio.services.worker.tickets.send(studio.jobs.resume(TENANT, job.id).tickets)
-    studio.drain()
-    record = studio.record(job)
+    record = studio.drained(job)
     assert record.state is JobState.SUCCEEDED
     assert len(record.artifacts) == 3
 
@@ -198,15 +197,13 @@ def test_what_does_not_pass_at_once_is_assembled_by_an_item(studio: Studio) -> N
 
 def test_a_take_that_an_edit_asks_for_is_assembled_by_an_item(studio: Studio, control: JobControl) -> None:
     job = studio.submit_planned("The harbour was quiet.", SHORT)
-    studio.drain()
-    first = studio.record(job)
+    first = studio.drained(job)
 
     control.edit(TENANT, job.id, {0: SegmentEdit(text="The harbour was loud.")})
     studio.run_one(GPU_QUEUE)
     assert dict(studio.jobs.ready_counts()) == {CPU_QUEUE: 1}
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert (record.state, record.run) == (JobState.SUCCEEDED, 1)
     assert {each.sha256 for each in record.artifacts}.isdisjoint(each.sha256 for each in first.artifacts)
     lying = {entry.key for entry in studio.artifacts.list(f"{keys.job_prefix(TENANT, job.id)}artifacts/")}
@@ -218,9 +215,8 @@ def test_a_segment_that_was_spoken_before_is_copied(studio: Studio) -> None:
     studio.submit_planned("The harbour was quiet.", spec)
     studio.drain()
     second = studio.submit_planned("The harbour was quiet.", spec)
-    studio.drain()
+    record = studio.drained(second)
 
-    record = studio.record(second)
     assert (record.state, record.segments.reused) == (JobState.SUCCEEDED, 1)
 
 

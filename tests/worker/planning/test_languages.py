@@ -58,9 +58,8 @@ def test_what_we_got_wrong_is_still_an_operators_matter(studio: Studio, redis_cl
 def test_a_text_in_another_language_is_spoken_and_the_job_says_what_it_will_sound_like(studio: Studio) -> None:
     job = submit(studio, GERMAN_TEXT.encode(), ENGLISH)
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.state is JobState.SUCCEEDED
     assert [(each.code, each.detail) for each in record.warnings if each.code != "quality_uncalibrated"] == [
         ("language_mismatch", "from character 0 on the text seems to be in german, and fake reads it as english")

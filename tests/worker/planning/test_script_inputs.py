@@ -258,9 +258,8 @@ def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> No
         studio, MARKDOWN, SHORT.asking(input=document(DocumentFormat.MARKDOWN).request.input, validate_only=True)
     )
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     (artifact,) = record.artifacts
     shown = json.loads(studio.artifacts.get(artifact.key))
     assert (record.state, record.segments.total) == (JobState.SUCCEEDED, 0)

@@ -11,6 +11,7 @@ import redis
 
 from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerReport, WorkerRole, WorkerState
 from storage.runtime.config.settings import StorageSettings
+from tests.environment import settings_of_stores
 from tests.threads import join_in_time
 
 REPORT = WorkerReport("pod-7", WorkerRole.CPU, "host", 1, "0.1.0", 0, leases=2, queue="cpu")
@@ -46,12 +47,8 @@ def worker_registry(redis_client: redis.Redis, storage_settings: StorageSettings
 
 
 def drain(settings: StorageSettings, wait_s: float, name: str = "pod-7") -> subprocess.CompletedProcess[str]:
-    environment = {
+    environment = settings_of_stores(settings) | {
         "PATH": os.environ["PATH"],
-        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": settings.store,
-        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
         "RHAPSODE_WORKER_NAME": name,
     }
     command = [sys.executable, "-m", "worker.process.drain", "--wait", str(wait_s)]

@@ -45,9 +45,8 @@ def artifact(record: JobRecord, name: str) -> ArtifactRecord:
 def test_a_narration_holds_every_sample_in_order(studio: Studio) -> None:
     job = studio.submit()
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.state is JobState.SUCCEEDED, record.error
     expected = expected_narration(TEXT, SPEC)
     wav = studio.artifacts.get(artifact(record, "narration.wav").key)
@@ -74,9 +73,8 @@ def test_codec_frames_of_every_segment_are_kept(studio: Studio) -> None:
 def test_the_manifest_says_what_was_spoken_where(studio: Studio) -> None:
     job = studio.submit()
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     manifest = json.loads(studio.artifacts.get(artifact(record, "manifest.json").key))
     wav = artifact(record, "narration.wav")
     rows = manifest["segments"]
@@ -172,9 +170,8 @@ def test_a_job_of_a_model_without_workers_waits(studio: Studio) -> None:
     job = studio.submit(spec=SPEC.asking(model="another"))
     mine = studio.submit()
 
-    studio.drain()
+    waiting = studio.drained(job)
 
-    waiting = studio.record(job)
     assert studio.record(mine).state is JobState.SUCCEEDED
     assert (waiting.state, waiting.segments.done, waiting.retries) == (JobState.RUNNING, 0, 0)
     assert studio.jobs.ready_counts() == {speech_queue("another"): waiting.segments.total}
@@ -190,9 +187,8 @@ def test_a_job_of_a_model_without_workers_waits(studio: Studio) -> None:
 def test_what_the_model_cannot_do_fails_the_job(studio: Studio, spec: NarrationSpec, code: str) -> None:
     job = studio.submit(spec=spec)
 
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.state is JobState.FAILED
     assert record.error is not None
     assert record.error.code == code

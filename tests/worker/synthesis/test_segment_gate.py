@@ -87,9 +87,8 @@ def check_book_with_defects(studio: Studio, num_sentences: int, share: float) ->
     spec = SHORT.asking(quality=Quality(max_attempts=6))
     job = faulty.submit(" ".join(sentence(number) for number in range(num_sentences)), spec)
 
-    faulty.drain()
+    record = faulty.drained(job)
 
-    record = faulty.record(job)
     counts = faulty.services.counters.counts()
     results = faulty.jobs.segment_results(TENANT, job.id)
     print(f"\n{record.segments.total} segments, {len(engine.injected)} defects, {record.rerolls} re-rolls")  # noqa: T201
@@ -115,9 +114,8 @@ def test_a_segment_that_never_passes_fails_the_job_that_wants_it_so(studio: Stud
     faulty, engine = with_spoil(studio, name)
     job = faulty.submit(TEXT, FAILING)
 
-    faulty.drain()
+    record = faulty.drained(job)
 
-    record = faulty.record(job)
     assert record.state is JobState.FAILED
     assert record.error is not None
     assert (record.error.code, record.error.segment) == ("segment_quality", 0)
@@ -135,9 +133,8 @@ def test_a_retried_job_goes_on_with_seeds_that_it_has_not_tried(
     faulty.drain()
 
     JobControl(redis_client, storage_settings.key_prefix).retry(TENANT, job.id)
-    faulty.drain()
+    record = faulty.drained(job)
 
-    record = faulty.record(job)
     assert (record.state, record.run, record.rerolls) == (JobState.FAILED, 1, 4)
     assert len({request.seed for request in engine.requests}) == 6
 
@@ -146,9 +143,8 @@ def test_the_least_bad_attempt_is_kept_with_its_flags_and_a_warning(studio: Stud
     faulty, _ = with_spoil(studio, "early_stop")
     job = faulty.submit(TEXT, LONG)
 
-    faulty.drain()
+    record = faulty.drained(job)
 
-    record = faulty.record(job)
     header = segment_of(faulty, job).header
     (warning,) = record.warnings
     assert (record.state, record.segments.flagged, record.rerolls) == (JobState.SUCCEEDED, 1, 2)
@@ -233,9 +229,8 @@ def test_a_narration_of_gaps_alone_has_failed(studio: Studio) -> None:
     faulty, _ = with_spoil(studio, "not_a_number")
     job = faulty.submit(TEXT, LONG.asking(quality=Quality(on_exhausted=OnExhausted.SILENCE)))
 
-    faulty.drain()
+    record = faulty.drained(job)
 
-    record = faulty.record(job)
     assert record.state is JobState.FAILED
     assert record.error is not None
     assert (record.error.code, record.error.detail) == (
@@ -355,9 +350,8 @@ def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: s
     spec = LONG.asking(language="english", quality=quality)
     job = listening.submit(TEXT, spec)
 
-    listening.drain()
+    record = listening.drained(job)
 
-    record = listening.record(job)
     assert record.state == state
     if record.error:
         assert "other words in a row" in record.error.detail
@@ -367,9 +361,8 @@ def test_a_language_that_no_recogniser_reads_is_flagged_and_never_passed_off_as_
     deaf = with_engine(studio, studio.services.engine)
     job = deaf.submit("Es war still.", LONG.asking(language="german", quality=Quality(gate=Gate.ASR)))
 
-    deaf.drain()
+    record = deaf.drained(job)
 
-    record = deaf.record(job)
     assert (record.state, record.segments.flagged) == (JobState.SUCCEEDED, 1)
     assert "not read back" in record.warnings[0].detail
 
@@ -403,9 +396,8 @@ def test_a_segment_that_leaves_the_pace_of_its_job_is_found_without_calibration(
     spec = LONG.asking(quality=Quality(max_attempts=5))
     job = faulty.submit(texts, spec)
 
-    faulty.drain()
+    record = faulty.drained(job)
 
-    record = faulty.record(job)
     assert record.state is JobState.SUCCEEDED
     assert faulty.services.counters.counts().defects.get("too_fast", 0) >= 1
 

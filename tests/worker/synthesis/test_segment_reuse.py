@@ -34,8 +34,7 @@ def counting(studio: Studio) -> tuple[Studio, FaultyEngine]:
 
 def finished(studio: Studio, text: str, spec: NarrationSpec = SPEC_ANY_SEED) -> JobRecord:
     job = studio.submit(text, spec)
-    studio.drain()
-    record = studio.record(job)
+    record = studio.drained(job)
     assert record.state is JobState.SUCCEEDED, record.error
     return record
 

@@ -27,9 +27,8 @@ def test_every_segment_of_a_narration_speaks_with_the_uploaded_voice(studio: Stu
     ada = upload(studio, file_of(tone(1.2)))
 
     job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=ada))
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.state is JobState.SUCCEEDED
     assert record.segments.done > 2
     stats = studio.services.voices.cache.stats()
@@ -43,9 +42,8 @@ def test_a_voice_that_cannot_be_cloned_fails_the_job_with_its_reason(
     recording: bytes, reason: str, studio: Studio
 ) -> None:
     job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=upload(studio, recording)))
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.state is JobState.FAILED
     assert record.error is not None
     assert reason in record.error.detail
@@ -56,8 +54,7 @@ def test_a_voice_that_was_deleted_fails_the_job(studio: Studio) -> None:
     studio.artifacts.delete(ada.source.key)
 
     job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=ada))
-    studio.drain()
+    record = studio.drained(job)
 
-    record = studio.record(job)
     assert record.error is not None
     assert record.error.code == "voice_not_found"

@@ -11,6 +11,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import batch_shard
 from tests.api.batches.test_routes import a_line, lines, post
 from tests.api.harness import WORKER, ServedApi, claim, job_id
+from tests.api.jobs.control.test_control_routes import patch
 
 LOCAL = TenantId("local")
 
@@ -24,11 +25,6 @@ def refusal(api: ServedApi, **fields: object) -> dict[str, Any]:
     assert answer.status_code == 422, answer.text
     [error] = answer.json()["errors"]
     return error
-
-
-def patch(api: ServedApi, job: dict[str, Any], **changes: object) -> tuple[int, dict[str, Any]]:
-    answer = api.http.patch(job["links"]["self"], json=changes)
-    return answer.status_code, answer.json()
 
 
 def test_a_job_tells_what_it_waits_for_and_has_no_place_in_the_line(api: ServedApi) -> None:

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from reading.plan.plan import Chapter
 from rhapsode.contract.jobs.output import AudioFormat, Loudness, Output, OutputFormat, SubtitleFormat, Tags, Timestamps
 from storage.jobs.record import JobRecord
-from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
+from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, lufs, voice_like
 from tests.worker.studio import Studio
-from worker.speech.audio.loudness import LoudnessMeter
 
 LENGTHS_S = (3.1, 4.7, 0.9, 5.3, 2.2, 3.9)
 PAUSES_S = (0.25, 1.5, 0.6, 1.5, 0.02, 0.0)
@@ -83,12 +82,6 @@ def read_back(data: bytes) -> tuple[NDArray[np.float64], int]:
     return np.asarray(samples, np.float64), rate_hz
 
 
-def loudness(samples: NDArray[np.float64], rate_hz: int) -> float:
-    meter = LoudnessMeter(rate_hz)
-    meter.add(samples)
-    return meter.integrated_lufs()
-
-
 def test_every_format_holds_the_narration_at_its_loudness(studio: Studio, made: JobRecord) -> None:
     """One test, because making the files is what takes long."""
     wav, rate_hz = read_back(content(studio, made, "narration.wav"))
@@ -106,10 +99,10 @@ def test_every_format_holds_the_narration_at_its_loudness(studio: Studio, made: 
         # bare stream cannot say either that its first frame of 43 ms is no sound.
         samples, rate_hz = decoded(data) if is_aac else read_back(data)
         assert len(samples) / rate_hz == pytest.approx(duration_s, abs=0.09 if is_aac else 0.001), name
-        assert loudness(samples, rate_hz) == pytest.approx(TARGET.target_lufs, abs=0.5), name
+        assert lufs(samples, rate_hz) == pytest.approx(TARGET.target_lufs, abs=0.5), name
         assert np.abs(samples).max() < 1, name
         assert artifact(made, name).duration_s == pytest.approx(duration_s)
-    assert loudness(wav, RATE_HZ) == pytest.approx(TARGET.target_lufs, abs=0.05)
+    assert lufs(wav, RATE_HZ) == pytest.approx(TARGET.target_lufs, abs=0.05)
     assert 20 * math.log10(np.abs(wav).max()) <= TARGET.max_true_peak_db
 
     for name in ("narration.mp3", "narration.m4b", "narration.flac"):

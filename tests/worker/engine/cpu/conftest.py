@@ -76,11 +76,6 @@ class TalkerRig:
         return RequestState(request.request_id, prompt, request.sampling, request.seed, request.max_frames)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @pytest.fixture(scope="session")
 def rigs(checkpoints: Mapping[str, Path]) -> Mapping[str, TalkerRig]:
     """One per recorded checkpoint."""
