@@ -117,8 +117,10 @@ class PostProcessorPool:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _result(self, method: Callable[Concatenate[InProcessPostProcessor, P], T], *args: P.args, **_: P.kwargs) -> T:
-        answered = self._answer(Call(method, args))
+    def _result(
+        self, method: Callable[Concatenate[InProcessPostProcessor, P], T], *args: P.args, **named: P.kwargs
+    ) -> T:
+        answered = self._answer(Call(method, args, named))
         if isinstance(answered, Raised):
             raise answered.error
         return cast("T", answered)
