@@ -9,15 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import assert_never
 
 from worker.engine.interface import EngineInfo
-from worker.engine.profiles import PROFILES, EngineReproducibility, ServingProfile
+from worker.engine.profiles import PROFILES, EngineReproducibility
 from worker.engine.settings import (
-    DecoderAddress,
     EngineSettings,
     FakeEngineSettings,
     KokoroEngineSettings,
@@ -42,18 +40,13 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
     match settings:
         case NativeEngineSettings():
             return {
-                **_of_torch("native", settings.device, settings.num_threads, settings.profile, slots),
-                **_of_decoders(settings.device, settings.decoder_devices),
+                **_of_torch("native", settings, slots),
                 "reproducibility": settings.reproducibility.value,
                 "kv_precision": settings.kv_precision.value,
                 "mlp_precision": settings.mlp_precision.value,
             }
         case VllmEngineSettings():
-            return {
-                **_of_torch("vllm", settings.device, settings.num_threads, settings.profile, slots),
-                **_of_decoders(settings.device, settings.decoder_devices),
-                "max_step_tokens": settings.max_step_tokens,
-            }
+            return {**_of_torch("vllm", settings, slots), "max_step_tokens": settings.max_step_tokens}
         case KokoroEngineSettings():
             return {"engine": "kokoro", "onnxruntime": version("onnxruntime")}
         case FakeEngineSettings():
@@ -62,21 +55,18 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
             assert_never(settings)
 
 
-def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfile, slots: int) -> dict[str, object]:
+def _of_torch(engine: str, settings: NativeEngineSettings | VllmEngineSettings, slots: int) -> dict[str, object]:
+    """Without decoders of the engine's own kind of device: they round as the one in its process would."""
+    kinds = sorted(set(map(kind_of, settings.decoder_devices)))
     return {
         "engine": engine,
-        "device": kind_of(device),
-        "num_threads": num_threads,
-        "profile": profile.value,
-        "parameters": asdict(PROFILES[profile]),
+        "device": kind_of(settings.device),
+        "num_threads": settings.num_threads,
+        "profile": settings.profile.value,
+        "parameters": asdict(PROFILES[settings.profile]),
         "slots": slots,
+        **({} if set(kinds) <= {kind_of(settings.device)} else {"decoders": kinds}),
     }
-
-
-def _of_decoders(device: str, decoder_devices: Sequence[str | DecoderAddress]) -> dict[str, object]:
-    """Nothing where the decoder rounds as the one in the engine's process would: it is of the same kind of device."""
-    kinds = sorted(set(map(kind_of, decoder_devices)))
-    return {} if set(kinds) <= {kind_of(device)} else {"decoders": kinds}
 
 
 def reproducibility_of(settings: EngineSettings) -> EngineReproducibility:

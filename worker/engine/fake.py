@@ -138,13 +138,9 @@ class _Running:
         return 0 if self.request.prefix is None else len(self.request.prefix)
 
     @property
-    def natural_frames(self) -> int:
-        return _LEAST_FRAMES + len(self.text) // _CHARS_PER_FRAME
-
-    @property
     def num_frames(self) -> int:
-        most = self.request.max_frames
-        return self.natural_frames if most is None else min(self.natural_frames, most)
+        natural, most = _LEAST_FRAMES + len(self.text) // _CHARS_PER_FRAME, self.request.max_frames
+        return natural if most is None else min(natural, most)
 
     @property
     def stands_still(self) -> bool:

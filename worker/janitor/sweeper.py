@@ -244,32 +244,25 @@ class OrphanSweep:
     def run(self) -> None:
         """Raises `StoreUnavailable`."""
         for folder, objects in self._old_folders(keys.JOBS, lambda entry: "/".join(entry.key.split("/")[:3]) + "/"):
-            self._sweep_folder(folder, objects)
+            _, tenant_name, job_name, _ = folder.split("/")
+            tenant, job = TenantId(tenant_name), JobId(job_name)
+            self._sweep_folder(folder, objects, tenant, job, [input_of(tenant, job) for input_of in _INPUTS])
         for folder, objects in self._old_folders(keys.DELIVERED, lambda entry: entry.key.rsplit("/", 2)[0] + "/"):
-            tenant, job = keys.delivered_for(folder)
-            try:
-                self._jobs.get(tenant, job)
-            except JobGone:
-                self._remove(folder)
-            except JobNotFound:
-                _report_unknown(job, objects)
+            self._sweep_folder(folder, objects, *keys.delivered_for(folder), inputs=())
 
-    def _sweep_folder(self, folder: str, objects: Sequence[ObjectEntry]) -> None:
-        """A job's own folder: it goes once the job is gone."""
-        _, tenant_name, job_name, _ = folder.split("/")
-        tenant, job = TenantId(tenant_name), JobId(job_name)
+    def _sweep_folder(
+        self, folder: str, objects: Sequence[ObjectEntry], tenant: TenantId, job: JobId, inputs: Sequence[str]
+    ) -> None:
+        """It goes once the job is gone; without a job, if it holds nothing but inputs."""
         try:
             self._jobs.get(tenant, job)
         except JobGone:
             self._remove(folder)
-            return
         except JobNotFound:
-            inputs = [input_of(tenant, job) for input_of in _INPUTS]
             if all(entry.key in inputs for entry in objects):
                 self._remove(folder)
             else:
-                _report_unknown(job, objects)
-            return
+                logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
 
     def _remove(self, folder: str) -> None:
         removed = self._artifacts.delete_prefix(folder)
@@ -283,7 +276,3 @@ class OrphanSweep:
             objects = list(entries)
             if time.time() - max(entry.modified_at_s for entry in objects) >= ORPHAN_AGE_S:
                 yield folder, objects
-
-
-def _report_unknown(job: JobId, objects: Sequence[ObjectEntry]) -> None:
-    logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})

@@ -10,10 +10,9 @@ from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.queue.worker_slots import ANNOUNCE_INTERVAL_S, WorkerSlots
-from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
+from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch, ask_for_restart
 from worker.process.periodic import Periodic
 from worker.process.reporting import ReadLoad, Reporting
-from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.settings import WorkerSettings
 

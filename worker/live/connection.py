@@ -120,7 +120,8 @@ class LiveConnection:
                 if stream := self._streams.get(received.head.stream):
                     stream.consumed(received.head.num_samples)
             case CancelStream():
-                self._cancel(received.head.stream)
+                if stream := self._streams.get(received.head.stream):
+                    stream.stop()
 
     def _open(self, asked: Open, codes: bytes) -> None:
         if asked.stream in self._streams:
@@ -147,10 +148,6 @@ class LiveConnection:
         except PermanentItemError as failure:
             stream.stop()
             self._send(StreamFailed(stream=head.stream, code=failure.error.code, detail=failure.error.detail))
-
-    def _cancel(self, name: str) -> None:
-        if stream := self._streams.get(name):
-            stream.stop()
 
     async def _run(self, name: str, stream: SpokenStream) -> None:
         try:

@@ -377,7 +377,8 @@ class SpokenStream:
             event = first.pop(0) if first else await spoken.events.get()
             if isinstance(event, Future):
                 self._current = None
-                return self._settle(spoken, event.result())
+                self._settle(spoken, event.result())
+                return True
             # Of what lay there already no time between two chunks is measured.
             self._meter.made(len(event.frames), self._loop.time(), may_wait=not spoken.is_whole or spoken.num_early > 0)
             spoken.num_early -= 1
@@ -397,13 +398,12 @@ class SpokenStream:
             spoken.num_frames += len(event.frames)
             self._look_ahead(spoken, event)
 
-    def _settle(self, spoken: LiveSegment, speech: Speech) -> bool:
+    def _settle(self, spoken: LiveSegment, speech: Speech) -> None:
         if speech.finish_reason is not FinishReason.EOS and self._order.narration.sampling.max_new_tokens is None:
             self._findings.append(Defect.UNFINISHED.value)
         silent = spoken.gate.end()
         if silent is not None:
             self._findings.append(silent.defect.value)
-        return True
 
     async def _give_up(self, spoken: LiveSegment, first: Heard) -> None:
         """The engine's slot is free when this returns. first: events that were taken and not looked at."""

@@ -7,9 +7,11 @@ remedy is a new process, so the watch asks for the end of this one.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 from storage.ids import WorkQueue
 from storage.queue.celery_queue import TicketQueue
@@ -18,6 +20,15 @@ logger = logging.getLogger(__name__)
 
 CHECK_INTERVAL_S = 5.0
 PATIENCE_S = 60.0
+
+STALLED_EXIT_STATUS = 75
+"""The process asks for a restart (EX_TEMPFAIL)."""
+
+
+def ask_for_restart() -> NoReturn:
+    """End at once: the consumer that does not consume would not shut down either. Leases are taken back by name."""
+    logging.shutdown()
+    os._exit(STALLED_EXIT_STATUS)
 
 
 class ConsumptionWatch:

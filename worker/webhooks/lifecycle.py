@@ -29,11 +29,10 @@ from storage.runtime.watched import watched_thread
 from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.http import webhook_client
 from storage.webhooks.sealed_secrets import SecretSealer
-from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
+from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch, ask_for_restart
 from worker.process.metrics_server import MetricsServer, serve_metrics
 from worker.process.periodic import Periodic
 from worker.process.reporting import Reporting
-from worker.process.restart import ask_for_restart
 from worker.process.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
 from worker.webhooks.sending import AttemptPlaces, Deliverer

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from worker.engine import errors
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
 from worker.engine.heap import PauseMeter, freeze
-from worker.engine.interface import Engine, Speech, SpeechRequest, VoicePrompt
+from worker.engine.interface import Engine, Speech, SpeechRequest
 from worker.engine.process.protocol import (
     RELEASE,
     CallFailed,
@@ -55,7 +55,7 @@ ENGINE_DEAD_STATUS = 4
 
 _LAST_ANSWERS_S = 0.2
 
-Answered = Callable[[int, Future[Speech]], CallSpoken | CallFailed]
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -173,7 +173,7 @@ class HostLine:
     def _act_on(self, message: object) -> None:
         match message:
             case Submit(call, request, is_streamed=False):
-                self._speak(call, request, self._engine.submit(request), _spoken)
+                self._speak(call, request, self._engine.submit(request), CallSpoken)
             case Submit(call, request):
                 future = self._engine.submit(request, lambda part: self._outbox.put(SpokenPart(call, part)))
                 self._speak(call, request, future, _spoken_out)
@@ -183,38 +183,32 @@ class HostLine:
                 self._engine.cancel(request_id)
             case EncodeVoice(call, reference):
                 future = self._engine.encode_voice(reference)
-                future.add_done_callback(lambda done: self._outbox.put(_encoded(call, done)))
+                future.add_done_callback(lambda done: self._outbox.put(_answer(call, done, VoiceEncoded)))
             case _:
                 raise ProtocolError(f"{type(message).__name__} is said by no worker")
 
-    def _speak(self, call: int, request: SpeechRequest, future: Future[Speech], answered: Answered) -> None:
+    def _speak(
+        self, call: int, request: SpeechRequest, future: Future[Speech], answered: Callable[[int, Speech], CallSpoken]
+    ) -> None:
         with self._lock:
             self._speaking.add(request.request_id)
 
         def settle(done: Future[Speech]) -> None:
             with self._lock:
                 self._speaking.discard(request.request_id)
-            self._outbox.put(answered(call, done))
+            self._outbox.put(_answer(call, done, answered))
 
         future.add_done_callback(settle)
 
 
-def _spoken(call: int, done: Future[Speech]) -> CallSpoken | CallFailed:
+def _answer(call: int, done: Future[T], answered: Callable[[int, T], FromHost]) -> FromHost:
     error = done.exception()
-    return CallSpoken(call, done.result()) if error is None else CallFailed(call, _as_engine_error(error))
+    return answered(call, done.result()) if error is None else CallFailed(call, _as_engine_error(error))
 
 
-def _spoken_out(call: int, done: Future[Speech]) -> CallSpoken | CallFailed:
+def _spoken_out(call: int, speech: Speech) -> CallSpoken:
     """The end of a call whose samples have been sent."""
-    answer = _spoken(call, done)
-    if isinstance(answer, CallFailed):
-        return answer
-    return CallSpoken(call, replace(answer.speech, pcm=np.zeros(0, dtype=np.float32)))
-
-
-def _encoded(call: int, done: Future[VoicePrompt]) -> VoiceEncoded | CallFailed:
-    error = done.exception()
-    return VoiceEncoded(call, done.result()) if error is None else CallFailed(call, _as_engine_error(error))
+    return CallSpoken(call, replace(speech, pcm=np.zeros(0, dtype=np.float32)))
 
 
 def _as_engine_error(error: BaseException) -> EngineError:

@@ -15,15 +15,7 @@ from worker.engine.interface import SamplingParams
 from worker.engine.model.config import ModelConfig
 from worker.engine.requests.request_state import RowEnd
 from worker.engine.requests.row_state import FrameRows
-from worker.engine.requests.sampling import (
-    MIN_FRAMES,
-    Argmax,
-    Draw,
-    NoiseTable,
-    draw_for,
-    penalise_repetition,
-    sample,
-)
+from worker.engine.requests.sampling import MIN_FRAMES, Argmax, Draw, NoiseTable, draw_for, penalise_repetition, sample
 from worker.engine.stages.code_predictor import CodePredictorStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
 

@@ -15,13 +15,7 @@ from storage.runtime.config.settings import SettingsError
 from storage.runtime.observability.metrics import REGISTRY
 from worker.engine.process.engine_process import EngineProcess
 from worker.lifecycle.beside import Child, Kept, StartBeside
-from worker.lifecycle.live.protocol import (
-    RELEASE,
-    IsIdle,
-    LiveState,
-    RefuseIfIdle,
-    RefuseNew,
-)
+from worker.lifecycle.live.protocol import RELEASE, IsIdle, LiveState, RefuseIfIdle, RefuseNew
 
 logger = logging.getLogger(__name__)
 

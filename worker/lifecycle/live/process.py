@@ -21,13 +21,7 @@ from storage.runtime.observability.metrics import REGISTRY
 from storage.voices.store import VoiceStore
 from worker.engine.heap import PauseMeter, freeze
 from worker.lifecycle.beside import EndBeside, SessionBeside, StartBeside, serve_beside
-from worker.lifecycle.live.protocol import (
-    RELEASE,
-    IsIdle,
-    LiveState,
-    RefuseIfIdle,
-    RefuseNew,
-)
+from worker.lifecycle.live.protocol import RELEASE, IsIdle, LiveState, RefuseIfIdle, RefuseNew
 from worker.lifecycle.live.server import live_server
 from worker.lifecycle.preparing import LIVE_FILES, OTHER_FILES
 from worker.process.children.channel import Channel

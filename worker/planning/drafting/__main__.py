@@ -19,9 +19,8 @@ from storage.narration.spec import NarrationSpec
 from storage.runtime.fork_server.server import serve
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import DraftRequest, draft_plan
-from worker.planning.drafting.limits import LIMITS
+from worker.planning.drafting.limits import LIMITS, TOO_COMPLEX
 from worker.planning.drafting.protocol import encode_draft, encode_refusal, read_request
-from worker.planning.drafting.too_complex import TOO_COMPLEX
 
 
 def main() -> None:

@@ -13,9 +13,8 @@ from storage.runtime.fork_server.server_process import ForkServerBroken
 from storage.runtime.own_module import isolated
 from worker.errors import unusable
 from worker.planning.drafting.draft import DraftRequest, draft_plan
-from worker.planning.drafting.limits import LIMITS, PATIENCE_S
+from worker.planning.drafting.limits import LIMITS, PATIENCE_S, TOO_COMPLEX
 from worker.planning.drafting.protocol import decode_answer, write_request
-from worker.planning.drafting.too_complex import TOO_COMPLEX
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from inspect import isfunction, signature
 from types import ModuleType
 
 
 def release_of(*modules: ModuleType) -> bytes:
-    """A digest of the classes that the modules define: of dataclasses their fields, of enums their members.
+    """A digest of the classes that the modules define: of dataclasses their fields, of enums their members, of
+    other classes their methods' parameters.
 
     A pickle holds the values of a dataclass by place. A worker whose code was replaced under it would start a child
     that takes one field for another.
@@ -32,4 +34,4 @@ def _parts(kind: type) -> list[str]:
         return [f"{field.name}: {field.type}" for field in fields(kind)]
     if issubclass(kind, Enum):
         return [f"{member.name}={member.value!r}" for member in kind]
-    return []
+    return [f"{name}({', '.join(signature(each).parameters)})" for name, each in vars(kind).items() if isfunction(each)]

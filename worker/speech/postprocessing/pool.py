@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
@@ -21,24 +21,18 @@ from worker.engine.interface import Speech
 from worker.process.children.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import JudgedSpeech, M, PackPart, PostProcessorReport, Sequel, StoredSpeech
-from worker.speech.postprocessing.protocol import (
-    Answer,
-    Call,
-    Judge,
-    JudgeThen,
-    Raised,
-    Result,
-    Store,
-    StorePack,
-    TaskDone,
-)
+from worker.speech.postprocessing.protocol import Call, Raised
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 TRIES_ALONE = 2
 """Of a call whose process died under it. A process that has one call may be killed from outside, too, but hardly
@@ -92,30 +86,24 @@ class PostProcessorPool:
         self._keeper.start()
 
     def judge(self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
-        result = self._result(Judge(utterance, gate, bounds, norms))
-        assert isinstance(result, Verdict)  # noqa: S101  (what `calls.answer` gives to this call)
-        return result
+        return self._result(InProcessPostProcessor.judge, utterance, gate, bounds, norms)
 
     def judge_then(
         self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
     ) -> JudgedSpeech[M]:
-        result = self._result(JudgeThen(Judge(utterance, gate, bounds, norms), sequel))
-        assert isinstance(result, JudgedSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
-        judged = cast("JudgedSpeech[M]", result)
+        judged = self._result(InProcessPostProcessor.judge_then, utterance, gate, bounds, norms, sequel)
         self._written.inc(judged.made.stored_bytes if judged.made else 0)
         return judged
 
     def store(
         self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
     ) -> StoredSpeech:
-        stored = self._put(Store(key, header, speech, pauses))
-        assert isinstance(stored, StoredSpeech)  # noqa: S101  (what `calls.answer` gives to this call)
+        stored = self._put(InProcessPostProcessor.store, key, header, speech, pauses)
         self._written.inc(stored.num_bytes)
         return stored
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
-        stored = self._put(StorePack(tenant, parts))
-        assert isinstance(stored, tuple)  # noqa: S101  (what `calls.answer` gives to this call)
+        stored = self._put(InProcessPostProcessor.store_pack, tenant, parts)
         self._written.inc(sum(each.num_bytes for each in stored))
         return stored
 
@@ -129,14 +117,15 @@ class PostProcessorPool:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _result(self, call: Call) -> Result:
-        match self._answer(call):
-            case TaskDone(result):
-                return result
-            case Raised(error):
-                raise error
+    def _result(
+        self, method: Callable[Concatenate[InProcessPostProcessor, P], T], *args: P.args, **named: P.kwargs
+    ) -> T:
+        answered = self._answer(Call(method, args, named))
+        if isinstance(answered, Raised):
+            raise answered.error
+        return cast("T", answered)
 
-    def _answer(self, call: Call) -> Answer:
+    def _answer(self, call: Call) -> object:
         """With others beside it; and alone, if that process ended."""
         try:
             with self._dispatcher.shared_channel() as channel:
@@ -174,11 +163,9 @@ class PostProcessorPool:
         return PostProcessorProcess(self._channels_each, self._environment, self._worker)
 
 
-def _asked(channel: Channel, call: Call) -> Answer:
+def _asked(channel: Channel, call: Call) -> object:
     channel.send(call)
-    said = channel.receive()
-    assert isinstance(said, Answer)  # noqa: S101  (our own code wrote it)
-    return said
+    return channel.receive()
 
 
 def _close(children: Sequence[PostProcessorProcess]) -> None:

@@ -4,71 +4,27 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from rhapsode.contract.jobs import quality
-from rhapsode.contract.jobs.quality import Gate
-from storage.ids import TenantId
 from storage.segments import file, packs
-from storage.segments.file import SegmentHeader
 from worker.engine import interface as engine
-from worker.engine.interface import Speech
 from worker.process.children.release import release_of
-from worker.speech.postprocessing import interface, sentence_ends
-from worker.speech.postprocessing.interface import (
-    JudgedSpeech,
-    PackPart,
-    PostProcessor,
-    Sequel,
-    SequelResult,
-    StoredSpeech,
-)
-from worker.speech.postprocessing.sentence_ends import SentencePauses
+from worker.speech.postprocessing import in_process, interface, sentence_ends
+from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.quality import job_norms, verdict
 from worker.speech.quality.calibration import calibration_file
-from worker.speech.quality.calibration.calibration_file import SpeechBounds
-from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.sound import timbre
-from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
-    utterance: JudgedUtterance
-    gate: Gate
-    bounds: SpeechBounds
-    norms: JobNorms | None
+class Call:
+    """A method of `InProcessPostProcessor`, and its arguments: by their place, and `named` ones."""
 
-
-@dataclass(frozen=True, slots=True)
-class JudgeThen:
-    judge: Judge
-    sequel: Sequel[SequelResult]
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    key: str
-    header: SegmentHeader
-    speech: Speech
-    pauses: SentencePauses | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StorePack:
-    tenant: TenantId
-    parts: Sequence[PackPart]
-
-
-Call = Judge | JudgeThen | Store | StorePack
-
-Result = Verdict | JudgedSpeech[SequelResult] | StoredSpeech | tuple[StoredSpeech, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDone:
-    result: Result
+    method: Callable[..., object]
+    arguments: tuple[object, ...]
+    named: dict[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +34,12 @@ class Raised:
     error: Exception
 
 
-Answer = TaskDone | Raised
-
 RELEASE = release_of(
     quality,
     file,
     packs,
     engine,
+    in_process,
     interface,
     sentence_ends,
     calibration_file,
@@ -96,18 +51,10 @@ RELEASE = release_of(
 """A post-processor's greeting."""
 
 
-def answer(call: Call, postprocessor: PostProcessor) -> Answer:
+def answer(call: Call, postprocessor: PostProcessor) -> object:
     """Carry the call out. Never raises an `Exception`."""
     try:
-        match call:
-            case Judge(utterance, gate, bounds, norms):
-                return TaskDone(postprocessor.judge(utterance, gate, bounds, norms))
-            case JudgeThen(Judge(utterance, gate, bounds, norms), sequel):
-                return TaskDone(postprocessor.judge_then(utterance, gate, bounds, norms, sequel))
-            case Store(key, header, speech, pauses):
-                return TaskDone(postprocessor.store(key, header, speech, pauses))
-            case StorePack(tenant, parts):
-                return TaskDone(postprocessor.store_pack(tenant, parts))
+        return call.method(postprocessor, *call.arguments, **call.named)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
         return Raised(_portable(error))
 

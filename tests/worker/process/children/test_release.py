@@ -22,7 +22,8 @@ class Heard:
 class Tone(StrEnum):
     LOW = "low"
 
-class Broken(Exception): ...
+class Broken(Exception):
+    def __init__(self, code, detail): ...
 """
 
 
@@ -54,8 +55,9 @@ def test_the_same_classes_have_the_same_digest(digest: Digest) -> None:
         ("text: str", "text: bytes"),
         ('"low"', '"deep"'),
         ("class Broken", "class Damaged"),
+        ("code, detail", "detail, code"),
     ],
-    ids=["order", "name", "type", "member", "class"],
+    ids=["order", "name", "type", "member", "class", "parameters"],
 )
 def test_another_meaning_has_another_digest(digest: Digest, was: str, now: str) -> None:
     assert digest(SOURCE.replace(was, now)) != digest(SOURCE)

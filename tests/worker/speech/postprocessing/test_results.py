@@ -32,7 +32,7 @@ from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import SpeechToStore, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
-from worker.speech.postprocessing.protocol import Raised, Store, answer
+from worker.speech.postprocessing.protocol import Call, Raised, answer
 from worker.speech.postprocessing.sentence_ends import SentencePauses
 
 
@@ -141,7 +141,7 @@ def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_s
         ) -> StoredSpeech:
             raise Odd("it ", "broke")
 
-    told = answer(Store(key("odd"), HEADER, speech()), Broken(local_store))
+    told = answer(Call(Broken.store, (key("odd"), HEADER, speech())), Broken(local_store))
 
     assert isinstance(told, Raised)
     assert type(told.error) is RuntimeError
