@@ -115,8 +115,6 @@ def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> Op
 
 def _spoken(text: str) -> str | Iterable[str]:
     """The text, or standard input from its first word on."""
-    from rhapsode.cli.live.say import words
-
     if text != "-":
         if not text.strip():
             raise Misuse("the text is empty")

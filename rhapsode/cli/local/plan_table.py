@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.formatting import counted
+from rhapsode.cli.tables import table
 from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER
 
 if TYPE_CHECKING:
     from rhapsode.stack.planning.machine import Gpu, MachineFacts
     from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
-
-GAP = "  "
-
 
 HEAD = ("process", "number", "device", "cores", "threads", "why")
 
@@ -27,9 +25,7 @@ def machine_line(machine: MachineFacts) -> str:
 
 def plan_lines(plan: StackPlan) -> Sequence[str]:
     """A heading, then a line for each GPU and for each other kind of process."""
-    rows = [HEAD, *_rows(plan)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return table(HEAD, [*_rows(plan)])
 
 
 def plan_facts(plan: StackPlan) -> Sequence[dict[str, object]]:
