@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+import typer
+
 from rhapsode.cli.visible import visible
 from rhapsode.errors import ApiError, RhapsodeError
 from rhapsode.stack.errors import StackError
@@ -77,6 +79,16 @@ def terminated_like_interrupted() -> Generator[None]:
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP end the command with their exit status."""
+    with terminated_like_interrupted():
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
 
 
 def termination_signals() -> tuple[signal.Signals, ...]:

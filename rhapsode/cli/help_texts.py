@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from typer import BadParameter
@@ -55,12 +54,12 @@ class PlainCommand(TyperCommand):
                 formatter.write_dl(records)
 
     def sections(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401
-        """Each heading with what stands below it."""
+        """Each heading with what stands below it, arguments first."""
         found: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.shown(ctx):
             if record := parameter.get_help_record(ctx):
                 found.setdefault(self.heading_of(ctx, parameter), []).append(_plain(parameter, record))
-        return dict(_arguments_first(found.items()))
+        return dict(sorted(found.items(), key=lambda each: each[0] != "Arguments"))
 
     def shown(self, ctx: Any) -> list[Any]:  # noqa: ANN401
         return self.get_params(ctx)
@@ -94,9 +93,3 @@ def _plain(parameter: Any, record: tuple[str, str]) -> tuple[str, str]:  # noqa:
     value = value_name(f"<{kind}")
     is_named = parameter.param_type_name == "argument" and "|" not in value
     return (head if is_named else f"{head} {value}"), text
-
-
-def _arguments_first(
-    sections: Iterable[tuple[str, Sequence[tuple[str, str]]]],
-) -> list[tuple[str, list[tuple[str, str]]]]:
-    return sorted(((heading, [*records]) for heading, records in sections), key=lambda each: each[0] != "Arguments")

@@ -17,7 +17,7 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     from rich.cells import cell_len
 
-    lines = _table(headings, rows) if rows else []
+    lines = table(headings, rows) if rows else []
     is_wide = max(map(cell_len, lines), default=0) > shutil.get_terminal_size().columns
     for line in _blocks(headings, rows) if is_wide else lines:
         echo(line)
@@ -30,8 +30,8 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
     return "\n\n".join("\n".join(block) for block in blocks).split("\n")
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Each column as wide as its widest cell; cells stand left."""
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for the headings and one for each row. Each column as wide as its widest cell; cells stand left."""
     from rich.cells import cell_len, set_cell_size
 
     whole = [headings, *rows]

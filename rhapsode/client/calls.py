@@ -95,12 +95,22 @@ def list_jobs(filters: JobFilter, page_size: int) -> ApiCall[PageOfJobs]:
     return ApiCall("GET", JOBS, resource(PageOfJobs), params=(*params, *given(order=filters.order, limit=page_size)))
 
 
-def job_path(job_id: str) -> str:
-    return f"{JOBS}/{quote(job_id, safe='')}"
+class Identified(Protocol):
+    @property
+    def id(self) -> str: ...
 
 
-def artifact_path(job_id: str, name: str) -> str:
-    return f"{job_path(job_id)}/artifacts/{quote(name, safe='')}"
+def path_of(kind: str, named: Identified | str) -> str:
+    """kind: the path of the list. named: a record, or its id."""
+    return f"{kind}/{quote(named if isinstance(named, str) else named.id, safe='')}"
+
+
+def job_path(job: Identified | str) -> str:
+    return path_of(JOBS, job)
+
+
+def artifact_path(job: Identified | str, name: str) -> str:
+    return path_of(f"{job_path(job)}/artifacts", name)
 
 
 def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:

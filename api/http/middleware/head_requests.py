@@ -24,32 +24,23 @@ class HeadRequests:
         if scope["type"] != "http" or scope["method"] != "HEAD" or self._is_answered(scope):
             await self._app(scope, receive, send)
             return
-        await _Head(scope, receive, send).answer(self._app)
+        read: Scope = {**scope, "method": "GET"}
+        has_begun = False
+
+        async def received() -> Message:
+            """An answer that is made piece by piece ends with its head, as for a client who has gone."""
+            return _DISCONNECT if has_begun else await receive()
+
+        async def send_head(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                # What the route left there, by which the layers outside measure the request.
+                scope.update({**read, "method": "HEAD"})
+                await send(message)
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        await self._app(read, received, send_head)
 
     def _is_answered(self, scope: Scope) -> bool:
         return any(route.matches(scope)[0] is Match.FULL for route in self._known)
-
-
-class _Head:
-    """One request. An answer that is made piece by piece ends with its head, as for a client who has gone."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._asked = scope
-        self._read: Scope = {**scope, "method": "GET"}
-        self._receive = receive
-        self._send = send
-        self._has_begun = False
-
-    async def answer(self, app: ASGIApp) -> None:
-        await app(self._read, self._received, self._sent)
-
-    async def _received(self) -> Message:
-        return _DISCONNECT if self._has_begun else await self._receive()
-
-    async def _sent(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._has_begun = True
-            # What the route left there, by which the layers outside measure the request.
-            self._asked.update({**self._read, "method": "HEAD"})
-            await self._send(message)
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -50,11 +50,8 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    app.add_exception_handler(HttpProblem, answered_error)
-    app.add_exception_handler(StorageError, answered_error)
-    app.add_exception_handler(RequestValidationError, answered_error)
-    app.add_exception_handler(HTTPException, answered_error)
-    app.add_exception_handler(ClientDisconnect, answered_error)
+    for kind in (HttpProblem, StorageError, RequestValidationError, HTTPException, ClientDisconnect):
+        app.add_exception_handler(kind, answered_error)
 
 
 async def answered_error(request: Request, error: Exception) -> Response:

@@ -14,8 +14,7 @@ from fastapi.responses import StreamingResponse
 from api.dependencies import KnownJobId, Services, Tenant
 from api.http.problems.problem import problem
 from api.jobs.answers.segment_ids import segment_id
-from api.jobs.segments.following import SegmentFollower
-from api.jobs.segments.heard import PlayedSegment
+from api.jobs.segments.following import PlayedSegment, SegmentFollower
 from api.jobs.segments.planned_job import plan_of
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat

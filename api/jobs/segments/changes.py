@@ -13,6 +13,7 @@ from api.jobs.submission.languages import refuse_foreign_text
 from api.services.container import ApiServices
 from api.voices.matching import find_own_voice, listed, speaker_of
 from reading.estimates import speech_units
+from reading.languages.names import AUTO_LANGUAGE
 from reading.spelling.respelling import Lexicon
 from reading.spelling.rules import PronunciationRule
 from rhapsode.contract.jobs.input import JobInput
@@ -26,8 +27,6 @@ from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
 from storage.segments.edits import SegmentEdit
-
-AUTO_LANGUAGE = "auto"
 
 
 def change_segment(

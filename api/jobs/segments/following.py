@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -17,7 +18,6 @@ from anyio import sleep
 from anyio.to_thread import run_sync
 
 from api.jobs.answers.waiting import SILENCE_S
-from api.jobs.segments.heard import PlayedSegment
 from api.services.container import ApiServices
 from reading.plan.plan import Plan, PlanSegment
 from storage.audio.tempo import stretched
@@ -39,6 +39,15 @@ STALL_S = 60.0
 """While the store does not answer, a listener waits: its player has a buffer."""
 
 STALL_PAUSE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedSegment:
+    """What is played of a segment. pcm: 16-bit samples, little-endian. num_gap: samples of silence after them."""
+
+    pcm: bytes
+    num_gap: int
+    sample_rate_hz: int
 
 
 class SegmentFollower:

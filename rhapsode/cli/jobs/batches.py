@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import AddressOptions, CommonOptions, connected
-from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, interruptible
 from rhapsode.cli.file_names import is_plain
 from rhapsode.cli.for_each import Handled, delete_each, for_each
 from rhapsode.cli.jobs.control import DAY_S, read_pair
@@ -147,19 +147,16 @@ def rm(common: CommonOptions, batches: BatchesArgument) -> None:
 def _fetch_results(client: Rhapsode, batch: str, to: Path) -> None:
     """The exit status is 1 if a line has no files."""
     lacking = 0
-    with terminated_like_interrupted():
-        try:
-            for result in client.batches.results(batch):
-                if reason := _unfetched(result):
-                    echo(f"line {result.line}: {reason}", err=True)
-                    lacking += 1
-                    continue
-                folder = to / result.custom_id
-                folder.mkdir(exist_ok=True)
-                for saved in save_files(client, str(result.job_id), (), folder, is_forced=False):
-                    echo(saved.line())
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with interruptible():
+        for result in client.batches.results(batch):
+            if reason := _unfetched(result):
+                echo(f"line {result.line}: {reason}", err=True)
+                lacking += 1
+                continue
+            folder = to / result.custom_id
+            folder.mkdir(exist_ok=True)
+            for saved in save_files(client, str(result.job_id), (), folder, is_forced=False):
+                echo(saved.line())
     if lacking:
         raise typer.Exit(FAILED)
 

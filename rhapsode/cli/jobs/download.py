@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import CommonOptions, connected
-from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.failures import Misuse, interruptible
 from rhapsode.cli.file_names import plain_id, plain_name, titled
 from rhapsode.cli.jobs.listing import file_title
 from rhapsode.cli.visible import echo
@@ -50,15 +50,12 @@ def download(
     """
     if by_segment and names:
         raise Misuse("--segments is for all finished segments; leave the names out")
-    with connected(common) as client, terminated_like_interrupted():
-        try:
-            if by_segment:
-                _save_segments(client, job, output, is_forced=force, as_json=common.as_json)
-            else:
-                for saved in save_files(client, job, names or [], output, is_forced=force, is_titled=not names):
-                    echo(saved.document() if common.as_json else saved.line())
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with connected(common) as client, interruptible():
+        if by_segment:
+            _save_segments(client, job, output, is_forced=force, as_json=common.as_json)
+            return
+        for saved in save_files(client, job, names or [], output, is_forced=force, is_titled=not names):
+            echo(saved.document() if common.as_json else saved.line())
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Annotated, BinaryIO, Literal
 import typer
 
 from rhapsode.cli.clients import AddressOptions, connected
-from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.failures import Misuse, interruptible
 from rhapsode.cli.jobs.control import JobArgument
 
 
@@ -45,11 +45,8 @@ def listen(
     """
     if output == "-" and sys.stdout.isatty():
         raise Misuse("a terminal cannot play audio; use a player or a file: | ffplay -i -, or -o FILE")
-    with connected(common) as client, terminated_like_interrupted():
-        try:
-            _write(client.listen(job, form), job, output)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with connected(common) as client, interruptible():
+        _write(client.listen(job, form), job, output)
 
 
 def _write(pieces: Iterator[bytes], job: str, output: str) -> None:

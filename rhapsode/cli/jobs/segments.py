@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -10,7 +11,9 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
+from rhapsode.cli.failures import Misuse
 from rhapsode.cli.file_names import make_folder, plain_id
+from rhapsode.cli.formatting import clock
 from rhapsode.cli.job_fields import check, given_fields
 from rhapsode.cli.jobs.control import JobArgument
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
@@ -48,8 +51,6 @@ def list_segments(
 
     `jobs sentences` lists single sentences. With --json: one JSON object per line.
     """
-    from itertools import islice
-
     from rhapsode.contract.segments import SegmentState
 
     check_choices("--state", state or [], tuple(SegmentState))
@@ -65,8 +66,6 @@ def list_sentences(common: CommonOptions, job: JobArgument, limit: RowsOption = 
 
     To find one: `rhapsode jobs sentences JOB | grep WORD`. With --json: one JSON object per line.
     """
-    from itertools import islice
-
     with connected(common) as client:
         found = ((segment, sentence) for segment in client.segments.list(job) for sentence in segment.sentences)
         shown = list(islice(found, limit))
@@ -101,7 +100,6 @@ def edit_segment(
     With a sentence's id, only the text can change. Rhapsode generates its segment again, then joins the files. Several
     edits in a row cause one join. A failed or cancelled job keeps the edit for `jobs retry`.
     """
-    from rhapsode.cli.failures import Misuse
     from rhapsode.contract.segments import SegmentChange
 
     changes = cast("SegmentChanges", given_fields(edit))
@@ -141,7 +139,6 @@ def take_segment(
 
     After --keep, `rhapsode jobs retry` joins the files.
     """
-    from rhapsode.cli.failures import Misuse
     from rhapsode.cli.jobs.segment_files import save_take
 
     if new + (select is not None) + (keep is not None) > 1:
@@ -192,8 +189,6 @@ def _print_final(common: CommonOptions, client: Rhapsode, job: str, segment: Seg
 
 
 def _line(segment: Segment) -> str:
-    from rhapsode.cli.formatting import clock
-
     start = "-" if segment.start_s is None else clock(segment.start_s)
     length = "-" if segment.duration_s is None else f"{segment.duration_s:.1f} s"
     take = f"take {segment.take}" if segment.takes > 1 else ""
@@ -202,8 +197,6 @@ def _line(segment: Segment) -> str:
 
 
 def _sentence_line(segment: Segment, sentence: Sentence) -> str:
-    from rhapsode.cli.formatting import clock
-
     start = "-" if sentence.start_s is None else clock(sentence.start_s)
     return "\t".join((sentence.id, segment.state, start, " ".join(sentence.text.split())))
 

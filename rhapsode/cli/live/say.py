@@ -14,7 +14,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected_to_speak
-from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.failures import Misuse, interruptible
 from rhapsode.cli.options import ForceOption
 from rhapsode.cli.visible import echo
 
@@ -80,12 +80,8 @@ def say(
         "repetition_penalty": repetition_penalty,
     }
     spoken = _spoken(text)
-    with connected_to_speak(common) as speak, terminated_like_interrupted():
-        try:
-            with speak(spoken, options) as stream:
-                _play(stream, save, open_player, console)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with connected_to_speak(common) as speak, interruptible(), speak(spoken, options) as stream:
+        _play(stream, save, open_player, console)
     echo(_document(stream.facts, save) if common.as_json else _summary(stream.facts, save))
 
 
@@ -119,8 +115,6 @@ def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> Op
 
 def _spoken(text: str) -> str | Iterable[str]:
     """The text, or standard input from its first word on."""
-    from rhapsode.cli.live.say import words
-
     if text != "-":
         if not text.strip():
             raise Misuse("the text is empty")

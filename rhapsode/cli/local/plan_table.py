@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.formatting import counted
+from rhapsode.cli.tables import table
 from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER
 
 if TYPE_CHECKING:
     from rhapsode.stack.planning.machine import Gpu, MachineFacts
     from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
 
-GAP = "  "
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    process: str
-    number: str
-    device: str
-    cores: str
-    threads: str
-    why: str
-
-
-HEAD = _Row("process", "number", "device", "cores", "threads", "why")
+HEAD = ("process", "number", "device", "cores", "threads", "why")
 
 
 def machine_line(machine: MachineFacts) -> str:
@@ -38,11 +25,7 @@ def machine_line(machine: MachineFacts) -> str:
 
 def plan_lines(plan: StackPlan) -> Sequence[str]:
     """A heading, then a line for each GPU and for each other kind of process."""
-    rows = [HEAD, *_rows(plan)]
-    widths = [max(map(len, column)) for column in zip(*map(astuple, rows), strict=True)]
-    return [
-        GAP.join(cell.ljust(width) for cell, width in zip(astuple(row), widths, strict=True)).rstrip() for row in rows
-    ]
+    return table(HEAD, [*_rows(plan)])
 
 
 def plan_facts(plan: StackPlan) -> Sequence[dict[str, object]]:
@@ -53,7 +36,7 @@ def plan_facts(plan: StackPlan) -> Sequence[dict[str, object]]:
     ]
 
 
-def _rows(plan: StackPlan) -> Iterator[_Row]:
+def _rows(plan: StackPlan) -> Iterator[tuple[str, ...]]:
     for speaking in plan.of_kind(GPU_WORKER):
         yield _row(plan, [speaking], speaking.name, _device(speaking, plan.machine.gpus))
     for kind in (API, CPU_WORKER):
@@ -62,10 +45,11 @@ def _rows(plan: StackPlan) -> Iterator[_Row]:
     yield _row(plan, others[:1], " and ".join(each.name for each in others), "")
 
 
-def _row(plan: StackPlan, alike: Sequence[PlannedProcess], name: str, device: str) -> _Row:
+def _row(plan: StackPlan, alike: Sequence[PlannedProcess], name: str, device: str) -> tuple[str, ...]:
+    """A cell for each heading."""
     first = alike[0]
     cores = _spans(first.cores) or f"all {plan.machine.allowance}"
-    return _Row(name, str(len(alike)), device, cores, str(first.threads), plan.reasons.get(first.kind, "one of each"))
+    return name, str(len(alike)), device, cores, str(first.threads), plan.reasons.get(first.kind, "one of each")
 
 
 def _device(speaking: PlannedProcess, gpus: Iterable[Gpu]) -> str:

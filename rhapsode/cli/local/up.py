@@ -92,7 +92,7 @@ def up(
             has_local_webhooks=local_webhooks,
         )
         _run(options, folder, display)
-    display.say_stopped()
+    display.say("stopped")
 
 
 def _pull(checkpoint: Path | None, folder: DataDir, display: UpDisplay) -> None:

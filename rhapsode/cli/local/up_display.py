@@ -61,9 +61,6 @@ class UpSentences(Narrator):
         self.say("\n".join(lines))
         self.say("Ctrl-C stops it; unfinished jobs continue at the next start.")
 
-    def say_stopped(self) -> None:
-        self.say("stopped")
-
     def failures(self) -> AbstractContextManager[None]:
         """Open for the whole run. The command line itself prints why there is no stack."""
         return nullcontext()
@@ -111,9 +108,6 @@ class UpLog:
 
     def say(self, sentence: str) -> None:
         logger.info(sentence)
-
-    def say_stopped(self) -> None:
-        self.say("stopped")
 
     @contextmanager
     def failures(self) -> Generator[None]:

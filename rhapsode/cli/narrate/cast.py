@@ -9,7 +9,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
-from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.failures import Misuse, interruptible
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.cast_file import advice, written_cast
 from rhapsode.cli.narrate.files import read_spoken, with_parts
@@ -40,11 +40,8 @@ def cast(
     target = output or Path("cast.toml" if file == "-" else f"{Path(file).stem}.cast.toml")
     if target.exists() and not force:
         raise Misuse(f"{target} is there already; --force replaces it")
-    with connected(common) as client, terminated_like_interrupted():
-        try:
-            made = planned(client, spoken, {"voice": voice, "model": model}, find_speakers=True)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with connected(common) as client, interruptible():
+        made = planned(client, spoken, {"voice": voice, "model": model}, find_speakers=True)
     narrator = made.speakers[0].voice
     if made.cast is None:
         raise Misuse(f"{file} is not in English; `rhapsode narrate` reads it with one voice")

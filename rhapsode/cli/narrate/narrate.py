@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.cover_file import readable_cover
-from rhapsode.cli.failures import HungUp, status_of, terminated_like_interrupted
-from rhapsode.cli.job_fields import check_job
+from rhapsode.cli.failures import HungUp, interruptible
+from rhapsode.cli.job_fields import check_job, given_fields
 from rhapsode.cli.narrate.cast_file import read_cast
 from rhapsode.cli.narrate.fetching import fetch, summarise
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
@@ -94,31 +94,27 @@ def narrate(
     }
     if cast is not None:
         wishes["voice"] = wishes.get("voice") or cast.narrator
-    wishes["output"] = {**(wishes.get("output") or {}), **book.wishes(None)}
+    wishes["output"] = {**(wishes.get("output") or {}), **(given_fields(book).get("output") or {})}
     check_job(wishes, (speech, drawing, quality, order, audio, book))
     picture = None if book.cover is None else readable_cover(book.cover)
 
     from rhapsode.cli.consoles import VisibleConsole
 
     console = VisibleConsole(stderr=True)
-    with terminated_like_interrupted():
-        try:
-            with _server(system, console, is_running=detach) as client:
-                given = sent_input(client, spoken, describe_images=speech.describe_images)
-                if cast is not None:
-                    given["lines"] = cast.lines_by_speaker
-                if picture is not None:
-                    wishes["output"] = {**wishes["output"], **book.wishes(client.upload(picture).id)}
-                if detach:
-                    handed_in = client.submit_job(given, idempotency_key=str(uuid.uuid4()), **wishes)
-                    echo(handed_in.model_dump_json() if as_json else handed_in.id)
-                    return
-                job, wall_s = _run(client, given, wishes, console)
-                job.raise_unless_succeeded()
-                artifact = fetch(client, job, targets, audio.subtitles or (), console)
-                summarise(client, job, artifact, targets, wall_s, as_json=as_json)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with interruptible(), _server(system, console, is_running=detach) as client:
+        given = sent_input(client, spoken, describe_images=speech.describe_images)
+        if cast is not None:
+            given["lines"] = cast.lines_by_speaker
+        if picture is not None:
+            wishes["output"]["cover"] = client.upload(picture).id
+        if detach:
+            handed_in = client.submit_job(given, idempotency_key=str(uuid.uuid4()), **wishes)
+            echo(handed_in.model_dump_json() if as_json else handed_in.id)
+            return
+        job, wall_s = _run(client, given, wishes, console)
+        job.raise_unless_succeeded()
+        artifact = fetch(client, job, targets, audio.subtitles or (), console)
+        summarise(client, job, artifact, targets, wall_s, as_json=as_json)
 
 
 @contextmanager

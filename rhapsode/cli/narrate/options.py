@@ -113,13 +113,6 @@ class BookOptions:
     tag_language: job_options.OutputTagsLanguage = None
     cover: CoverOption = None
 
-    def wishes(self, cover: str | None) -> OutputFields:
-        """cover: the id of its upload."""
-        output: OutputFields = {**(given_fields(self).get("output") or {})}
-        if cover is not None:
-            output["cover"] = cover
-        return output
-
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions(AddressOptions):

@@ -9,7 +9,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
-from rhapsode.cli.failures import status_of, terminated_like_interrupted
+from rhapsode.cli.failures import interruptible
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input, with_parts
 from rhapsode.cli.narrate.reading_options import (
@@ -69,11 +69,8 @@ def plan(
         "normalization": normalization(words),
         "emoji": emoji,
     }
-    with connected(common) as client, terminated_like_interrupted():
-        try:
-            made = planned(client, spoken, options, describe_images=describe_images)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    with connected(common) as client, interruptible():
+        made = planned(client, spoken, options, describe_images=describe_images)
     lines = [*_lines(made), *(_sentences(made) if sentences else ()), *(_changes(made) if changes else ())]
     echo(made.model_dump_json(indent=1) if common.as_json else "\n".join(lines))
 

@@ -12,7 +12,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import CommonOptions, connected
-from rhapsode.cli.failures import Misuse
+from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse
 from rhapsode.cli.file_names import make_folder, plain_id
 from rhapsode.cli.for_each import delete_each
 from rhapsode.cli.live.say import PlayOption, SaveOption, say
@@ -145,7 +145,6 @@ def cache(
     force: Annotated[bool, typer.Option("--force", help="Prepare ready voices again.")] = False,
 ) -> None:
     """Prepare voices before a job needs them. Ctrl-C stops watching; the work continues."""
-    from rhapsode.cli.failures import Misuse
     from rhapsode.client.voices.orders import BulkOrder
     from rhapsode.contract.voices.caches import ShownState
 
@@ -191,7 +190,6 @@ def import_voices(
     voice and each preparation job.
     """
     from rhapsode.cli.consoles import VisibleConsole
-    from rhapsode.cli.failures import FAILED, Misuse
     from rhapsode.cli.voices.import_many import upload_all
     from rhapsode.client.voices.manifest import ManifestError, read_manifest
     from rhapsode.client.voices.orders import BulkOrder
@@ -235,7 +233,6 @@ def export(
 
 def _prepare(common: CommonOptions, client: Rhapsode, order: BulkOrder) -> None:
     from rhapsode.cli.consoles import VisibleConsole
-    from rhapsode.cli.failures import FAILED, INTERRUPTED
     from rhapsode.cli.narrate.progress import follow
 
     console = VisibleConsole(stderr=True)
@@ -265,8 +262,6 @@ def _weighted(argument: str) -> tuple[str, float]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    from rhapsode.cli.failures import Misuse
-
     try:
         path.write_bytes(data)
     except OSError as error:

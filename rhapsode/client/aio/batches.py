@@ -7,14 +7,13 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from urllib.parse import quote
 
 import httpx
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.aio.streaming import stream
 from rhapsode.client.batch_following import PollPauses, ResultCursor
-from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, given, nothing, resource
+from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, given, nothing, path_of, resource
 from rhapsode.client.connection import Connection
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.retries import Attempts
@@ -65,7 +64,7 @@ class AsyncBatches:
         return await self._send(ApiCall("POST", BATCHES, read, headers=headers, body=body, hold_s=CHECKING_S))
 
     async def get(self, batch: Batch | str) -> Batch:
-        return await self._send(ApiCall("GET", _path(batch), resource(Batch)))
+        return await self._send(ApiCall("GET", path_of(BATCHES, batch), resource(Batch)))
 
     def list(self, *, page_size: int = 50) -> AsyncIterator[Batch]:
         """The newest first, fetched page by page."""
@@ -74,15 +73,17 @@ class AsyncBatches:
     async def cancel(self, batch: Batch | str) -> Batch:
         """No further line becomes a job, and those that have not ended are cancelled."""
         # The server cancels job after job before it answers.
-        return await self._send(ApiCall("POST", f"{_path(batch)}/cancel", resource(Batch), hold_s=CHECKING_S))
+        return await self._send(
+            ApiCall("POST", f"{path_of(BATCHES, batch)}/cancel", resource(Batch), hold_s=CHECKING_S)
+        )
 
     async def delete(self, batch: Batch | str) -> None:
         """Forget a batch that has ended; its jobs stay. Raises `Conflict` for one that has not."""
-        await self._send(ApiCall("DELETE", _path(batch), nothing))
+        await self._send(ApiCall("DELETE", path_of(BATCHES, batch), nothing))
 
     def results(self, batch: Batch | str) -> AsyncIterator[BatchResult]:
         """One for each line of the file, in its order, as they stand now; the batch need not have ended."""
-        return read_results(self._http, self._connection, f"{_path(batch)}/results")
+        return read_results(self._http, self._connection, f"{path_of(BATCHES, batch)}/results")
 
     async def wait(self, batch: Batch | str, *, timeout_s: float | None = None) -> Batch:
         """The batch once all its jobs have ended, however they did. Raises `BatchWaitTimedOut`."""
@@ -92,10 +93,6 @@ class AsyncBatches:
             if seen.state.is_terminal:
                 return seen
             await asyncio.sleep(pauses.next_s(seen))
-
-
-def _path(batch: Batch | str) -> str:
-    return f"{BATCHES}/{quote(batch if isinstance(batch, str) else batch.id, safe='')}"
 
 
 def file_sha256(path: Path) -> str:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal, TypeVar, Unpack
-from urllib.parse import quote
 
 import httpx
 from httpx_sse import EventSource
@@ -42,6 +41,7 @@ from rhapsode.client.calls import (
     given,
     job_path,
     nothing,
+    path_of,
     resource,
 )
 from rhapsode.client.connection import DEFAULT_SERVER, Connection
@@ -152,7 +152,7 @@ class AsyncRhapsode:
         Raises `ValueError` for a time without a time zone.
         """
         body = plain_json(changes)
-        return await self._send(ApiCall("PATCH", job_path(_id(job)), resource(Job), body=body))
+        return await self._send(ApiCall("PATCH", job_path(job), resource(Job), body=body))
 
     async def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
         """Do what a failed, cancelled or expired job lacks. Raises `Conflict` for a job that succeeded."""
@@ -171,7 +171,7 @@ class AsyncRhapsode:
 
     async def delete(self, job: Job | str) -> None:
         """Delete an ended job with everything it stored."""
-        await self._send(ApiCall("DELETE", job_path(_id(job)), nothing))
+        await self._send(ApiCall("DELETE", job_path(job), nothing))
 
     async def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
         """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
@@ -179,7 +179,7 @@ class AsyncRhapsode:
         while True:
             hold_s = patience.next_hold_s()
             held = {"Prefer": f"wait={hold_s}"}
-            call = ApiCall("GET", job_path(_id(job)), resource(Job), headers=held, hold_s=hold_s)
+            call = ApiCall("GET", job_path(job), resource(Job), headers=held, hold_s=hold_s)
             seen = await self._send(call)
             if seen.state.is_terminal:
                 return seen
@@ -196,26 +196,26 @@ class AsyncRhapsode:
         while not cursor.ended:
             pause_s = 0.0
             try:
-                async for event in self._events_of_one_connection(_id(job), cursor, attempts):
+                async for event in self._events_of_one_connection(job, cursor, attempts):
                     yield event
             except httpx.RequestError as error:
                 pause_s = attempts.pause_after_break(error)
             if not cursor.ended and cursor.brought_nothing:
-                seen = await self.job(_id(job))
+                seen = await self._send(ApiCall("GET", job_path(job), resource(Job)))
                 if seen.state.is_terminal:
                     return
             await asyncio.sleep(pause_s or 0.2)
 
     async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
         """The job's outputs, with new links; behind those that the job itself shows every file of a chapter."""
-        path, page = f"{job_path(_id(job))}/artifacts", given(limit=ARTIFACTS_OF_A_PAGE)
+        path, page = f"{job_path(job)}/artifacts", given(limit=ARTIFACTS_OF_A_PAGE)
         call = ApiCall("GET", path, resource(ArtifactList), params=page)
         return tuple([artifact async for artifact in each_of(self._send, call)])
 
     async def share(self, job: Job | str, artifact: str | Artifact, *, expires_in_s: int = LONGEST_S) -> SharedLink:
         """A link to a finished file that needs no key. It ends with the job at the latest."""
         name = artifact if isinstance(artifact, str) else artifact.name
-        path = f"{calls.artifact_path(_id(job), name)}/share"
+        path = f"{calls.artifact_path(job, name)}/share"
         return await self._send(ApiCall("POST", path, resource(SharedLink), body={"expires_in_s": expires_in_s}))
 
     async def download(
@@ -228,7 +228,7 @@ class AsyncRhapsode:
         `OSError`.
         """
         expected = await self._artifact(job, artifact) if isinstance(artifact, str) else artifact
-        attempts, address = self._attempts(), calls.artifact_path(job.id, expected.name)
+        attempts, address = self._attempts(), calls.artifact_path(job, expected.name)
         with PartFile(Path(path)) as part:
             while True:
                 try:
@@ -253,7 +253,7 @@ class AsyncRhapsode:
         It ends before a segment that is missing at the job's end. A stream that breaks cannot be continued and raises
         `ServerUnreachable`; listen again. Raises `Conflict` for a job without speech.
         """
-        return listen(self._http, self._connection, f"{job_path(_id(job))}/audio", form)
+        return listen(self._http, self._connection, f"{job_path(job)}/audio", form)
 
     async def upload(self, path: str | Path) -> Upload:
         """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.
@@ -275,10 +275,10 @@ class AsyncRhapsode:
 
     async def uploaded(self, upload: Upload | str) -> Upload:
         """A file that has arrived. Raises `NotFound` for one that has not, or is gone."""
-        return await self._send(ApiCall("GET", f"{UPLOADS}/{_id(upload)}", resource(Upload)))
+        return await self._send(ApiCall("GET", path_of(UPLOADS, upload), resource(Upload)))
 
     async def delete_upload(self, upload: Upload | str) -> None:
-        await self._send(ApiCall("DELETE", f"{UPLOADS}/{_id(upload)}", nothing))
+        await self._send(ApiCall("DELETE", path_of(UPLOADS, upload), nothing))
 
     async def plan(self, spoken: str | JobInputFields, **options: Unpack[JobOptions]) -> PlanDocument:
         """How an input would be narrated: nothing is spoken, and no job is left, also by who is cancelled.
@@ -299,7 +299,7 @@ class AsyncRhapsode:
 
         tenant: another's usage, for operators.
         """
-        path = "/v1/usage" if tenant is None else f"/v1/admin/tenants/{quote(tenant, safe='')}/usage"
+        path = "/v1/usage" if tenant is None else f"{path_of('/v1/admin/tenants', tenant)}/usage"
         days = [(name, day.isoformat()) for name, day in (("from", first), ("to", last)) if day is not None]
         params = (*days, *(("group_by", each) for each in group_by))
         return await self._send(ApiCall("GET", path, resource(UsageReport), params=params))
@@ -342,7 +342,7 @@ class AsyncRhapsode:
 
     async def model(self, name: str) -> Model:
         """One model of the server's. Raises `NotFound`."""
-        return await self._send(ApiCall("GET", f"/v1/models/{quote(name, safe='')}", resource(Model)))
+        return await self._send(ApiCall("GET", path_of("/v1/models", name), resource(Model)))
 
     async def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""
@@ -372,11 +372,11 @@ class AsyncRhapsode:
             await asyncio.sleep(pause_s)
 
     async def _events_of_one_connection(
-        self, job_id: str, cursor: EventCursor, attempts: Attempts
+        self, job: Job | str, cursor: EventCursor, attempts: Attempts
     ) -> AsyncIterator[JobEvent]:
         async with self._http.stream(
             "GET",
-            f"{job_path(job_id)}/events",
+            f"{job_path(job)}/events",
             headers=cursor.connecting(),
             timeout=event_timeout(self._connection.timeout_s),
         ) as response:
@@ -413,8 +413,4 @@ class AsyncRhapsode:
 
 
 def _move(job: Job | str, name: str, body: JsonValue = None) -> ApiCall[Job]:
-    return ApiCall("POST", f"{job_path(_id(job))}/{name}", resource(Job), body=body)
-
-
-def _id(named: Job | Upload | str) -> str:
-    return named if isinstance(named, str) else named.id
+    return ApiCall("POST", f"{job_path(job)}/{name}", resource(Job), body=body)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import httpx
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
-from rhapsode.client.calls import ApiCall, content, given, nothing, resource
+from rhapsode.client.calls import ApiCall, content, given, nothing, path_of, resource
 from rhapsode.client.plain_json import plain_json
 from rhapsode.client.request_options import RuleFields
 from rhapsode.contract.pronunciations import Dictionary, DictionaryList, Version
@@ -37,13 +37,13 @@ class AsyncDictionaries:
 
     async def add_version(self, dictionary: Dictionary | str, rules: Rules) -> Version:
         """Replace all rules: versions do not build upon each other."""
-        path = f"{_path(dictionary)}/versions"
+        path = f"{path_of(DICTIONARIES, dictionary)}/versions"
         if isinstance(rules, bytes):
             return await self._send(_pls(path, resource(Version), rules))
         return await self._send(ApiCall("POST", path, resource(Version), body={"rules": plain_json(rules)}))
 
     async def get(self, dictionary: str) -> Dictionary:
-        return await self._send(ApiCall("GET", _path(dictionary), resource(Dictionary)))
+        return await self._send(ApiCall("GET", path_of(DICTIONARIES, dictionary), resource(Dictionary)))
 
     def list(self) -> AsyncIterator[Dictionary]:
         """The oldest first."""
@@ -51,15 +51,11 @@ class AsyncDictionaries:
 
     async def export(self, dictionary: Dictionary | str, version: int) -> bytes:
         """The rules of a version as a PLS file."""
-        path = f"{_path(dictionary)}/versions/{version}"
+        path = f"{path_of(DICTIONARIES, dictionary)}/versions/{version}"
         return await self._send(ApiCall("GET", path, content, headers={"Accept": PLS}))
 
     async def delete(self, dictionary: Dictionary | str) -> None:
-        await self._send(ApiCall("DELETE", _path(dictionary), nothing))
-
-
-def _path(dictionary: Dictionary | str) -> str:
-    return f"{DICTIONARIES}/{dictionary if isinstance(dictionary, str) else dictionary.id}"
+        await self._send(ApiCall("DELETE", path_of(DICTIONARIES, dictionary), nothing))
 
 
 def _pls(path: str, parse: Callable[[httpx.Response], T], rules: bytes, name: str | None = None) -> ApiCall[T]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Unpack
-from urllib.parse import quote
 
 from pydantic import JsonValue
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
-from rhapsode.client.calls import ApiCall, entries, given, nothing, resource, shown_once
+from rhapsode.client.calls import ApiCall, entries, given, nothing, path_of, resource, shown_once
 from rhapsode.client.operator_answers import DEFAULT_SCOPES, CreatedApiKey
 from rhapsode.client.plain_json import json_object, plain_json
 from rhapsode.client.request_options import QuotaLimits
@@ -45,11 +44,11 @@ class AsyncOperations:
 
     async def drain(self, worker: str) -> WorkerView:
         """The worker finishes what it holds and claims nothing more; it stays."""
-        return await self._send(ApiCall("POST", f"{_path(WORKERS, worker)}/drain", resource(WorkerView)))
+        return await self._send(ApiCall("POST", f"{path_of(WORKERS, worker)}/drain", resource(WorkerView)))
 
     async def undrain(self, worker: str) -> WorkerView:
         """The worker claims again."""
-        return await self._send(ApiCall("POST", f"{_path(WORKERS, worker)}/undrain", resource(WorkerView)))
+        return await self._send(ApiCall("POST", f"{path_of(WORKERS, worker)}/undrain", resource(WorkerView)))
 
     async def queues(self) -> QueueList:
         """What waits for which workers, and for how long."""
@@ -66,8 +65,7 @@ class AsyncOperations:
 
     async def forget_dead_letter(self, entry: DeadLetterView | str) -> None:
         """Remove an entry."""
-        named = entry if isinstance(entry, str) else entry.id
-        await self._send(ApiCall("DELETE", _path(DEAD_LETTERS, named), nothing))
+        await self._send(ApiCall("DELETE", path_of(DEAD_LETTERS, entry), nothing))
 
     async def audit(self) -> AuditView:
         """Count everything again and compare; repairs nothing."""
@@ -109,7 +107,7 @@ class AsyncKeys:
 
     async def revoke(self, key: ApiKeyView | str) -> None:
         """From now on it opens nothing."""
-        await self._send(ApiCall("DELETE", _path(KEYS, key if isinstance(key, str) else key.id), nothing))
+        await self._send(ApiCall("DELETE", path_of(KEYS, key), nothing))
 
 
 class AsyncQuotaSettings:
@@ -132,9 +130,5 @@ class AsyncQuotaSettings:
         await self._send(ApiCall("DELETE", _quotas_of(tenant), nothing))
 
 
-def _path(kind: str, name: str) -> str:
-    return f"{kind}/{quote(name, safe='')}"
-
-
 def _quotas_of(tenant: str) -> str:
-    return f"{_path('/v1/admin/tenants', tenant)}/quotas"
+    return f"{path_of('/v1/admin/tenants', tenant)}/quotas"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Unpack
-from urllib.parse import quote
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
-from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, content, entries, given, job_path, resource
+from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, content, entries, given, job_path, path_of, resource
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
@@ -44,7 +43,7 @@ class AsyncSegments:
         chosen = [("state", state.value) for state in sorted(states)]
         chosen += [] if flagged is None else [("flagged", "true" if flagged else "false")]
         params = (*chosen, *given(limit=page_size))
-        return each_of(self._send, ApiCall("GET", f"{_job(job)}/segments", resource(SegmentList), params=params))
+        return each_of(self._send, ApiCall("GET", f"{job_path(job)}/segments", resource(SegmentList), params=params))
 
     async def get(self, job: JobLike, segment: SegmentLike) -> Segment:
         return await self._send(ApiCall("GET", _path(job, segment), resource(Segment)))
@@ -73,12 +72,13 @@ class AsyncSegments:
         rules = [{"grapheme": word, "alias": said} for word, said in (pronunciations or {}).items()] or None
         named = [_id(each) for each in segments]
         body = json_object({"segments": named, "voice": voice, "takes": takes, "pronunciations": rules})
-        return await self._send(ApiCall("PATCH", f"{_job(job)}/segments", entries(resource(SegmentList)), body=body))
+        return await self._send(
+            ApiCall("PATCH", f"{job_path(job)}/segments", entries(resource(SegmentList)), body=body)
+        )
 
     async def edit_sentence(self, job: JobLike, sentence: Sentence | str, text: str) -> Segment:
         """Say something else in place of one sentence (seg_000012.2); the segment that it stands in. As `edit`."""
-        named = sentence if isinstance(sentence, str) else sentence.id
-        path = f"{_job(job)}/sentences/{quote(named, safe='')}"
+        path = path_of(f"{job_path(job)}/sentences", sentence)
         return await self._send(ApiCall("PATCH", path, resource(Segment), body={"text": text}))
 
     async def regenerate(
@@ -113,7 +113,7 @@ class AsyncSegments:
 
     async def waveform(self, job: JobLike) -> Waveform:
         """The peaks of each finished segment, to draw a waveform, and the chapters."""
-        path, limit = f"{_job(job)}/waveform", given(limit=WAVEFORM_PAGE)
+        path, limit = f"{job_path(job)}/waveform", given(limit=WAVEFORM_PAGE)
         whole = await self._send(ApiCall("GET", path, resource(Waveform), params=limit))
         found, cursor = [*whole.data], whole.next_cursor
         while cursor:
@@ -123,12 +123,8 @@ class AsyncSegments:
         return whole.model_copy(update={"data": tuple(found), "next_cursor": None, "has_more": False})
 
 
-def _job(job: JobLike) -> str:
-    return job_path(job if isinstance(job, str) else job.id)
-
-
 def _path(job: JobLike, segment: SegmentLike) -> str:
-    return f"{_job(job)}/segments/{quote(_id(segment), safe='')}"
+    return path_of(f"{job_path(job)}/segments", _id(segment))
 
 
 def _id(segment: SegmentLike) -> str:

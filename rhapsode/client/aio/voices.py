@@ -10,10 +10,19 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from urllib.parse import quote
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
-from rhapsode.client.calls import IDEMPOTENCY_KEY, ApiCall, FormUpload, content, entries, given, nothing, resource
+from rhapsode.client.calls import (
+    IDEMPOTENCY_KEY,
+    ApiCall,
+    FormUpload,
+    content,
+    entries,
+    given,
+    nothing,
+    path_of,
+    resource,
+)
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
 from rhapsode.client.voices.naming import only_match, own_id, path_name
@@ -69,7 +78,7 @@ class AsyncVoices:
     async def get(self, voice: str) -> Voice:
         """Raises `NotFound`, or `Gone` for one that was deleted."""
         if voice.startswith("voc_"):
-            return await self._send(ApiCall("GET", voice_path(voice), resource(Voice)))
+            return await self._send(ApiCall("GET", path_of(VOICES, voice), resource(Voice)))
         found = await self._send(ApiCall("GET", VOICES, resource(VoiceList), params=(("name", voice),)))
         return only_match(voice, found.data)
 
@@ -118,7 +127,7 @@ class AsyncVoices:
         """Have any voice say a sentence: a job like any other, whose speech is `narration.wav`."""
         if isinstance(voice, str) and not voice.startswith("voc_"):
             voice = await self.get(voice)
-        path, body = f"{voice_path(path_name(voice))}/preview", json_object(asdict(preview or Preview()))
+        path, body = f"{path_of(VOICES, path_name(voice))}/preview", json_object(asdict(preview or Preview()))
         return await self._send(ApiCall("POST", path, resource(Job), body=body))
 
     async def blend(self, blend: Blend) -> Voice:
@@ -160,11 +169,7 @@ class AsyncVoices:
     async def _path(self, voice: Voice | str) -> str:
         if isinstance(voice, str) and not voice.startswith("voc_"):
             voice = await self.get(voice)
-        return voice_path(own_id(voice))
-
-
-def voice_path(voice: str) -> str:
-    return f"{VOICES}/{quote(voice, safe='')}"
+        return path_of(VOICES, own_id(voice))
 
 
 def _consent(said: str) -> dict[str, str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from urllib.parse import quote
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
-from rhapsode.client.calls import ApiCall, entries, given, job_path, nothing, resource, shown_once
+from rhapsode.client.calls import ApiCall, entries, given, job_path, nothing, path_of, resource, shown_once
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
 from rhapsode.client.webhook_endpoints import FINAL_EVENTS, CreatedWebhookEndpoint, SetWebhookSecret
@@ -47,7 +46,7 @@ class AsyncWebhooks:
         return await self._send(ApiCall("GET", ENDPOINTS, entries(resource(WebhookEndpointList))))
 
     async def get(self, endpoint: str) -> WebhookEndpoint:
-        return await self._send(ApiCall("GET", _path(endpoint), resource(WebhookEndpoint)))
+        return await self._send(ApiCall("GET", path_of(ENDPOINTS, endpoint), resource(WebhookEndpoint)))
 
     async def change(
         self,
@@ -60,47 +59,50 @@ class AsyncWebhooks:
     ) -> WebhookEndpoint:
         """What is None stays as it is."""
         body = json_object({"url": url, "events": events, "description": description, "metadata": metadata})
-        return await self._send(ApiCall("PATCH", _path(endpoint), resource(WebhookEndpoint), body=body))
+        return await self._send(ApiCall("PATCH", path_of(ENDPOINTS, endpoint), resource(WebhookEndpoint), body=body))
 
     async def delete(self, endpoint: WebhookEndpoint | str) -> None:
-        await self._send(ApiCall("DELETE", _path(endpoint), nothing))
+        await self._send(ApiCall("DELETE", path_of(ENDPOINTS, endpoint), nothing))
 
     async def enable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
         """Send to it again, as if it had never failed."""
-        return await self._send(ApiCall("POST", f"{_path(endpoint)}/enable", resource(WebhookEndpoint)))
+        return await self._send(ApiCall("POST", f"{path_of(ENDPOINTS, endpoint)}/enable", resource(WebhookEndpoint)))
 
     async def disable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
         """Send it nothing any more; what waits for it is given up."""
-        return await self._send(ApiCall("POST", f"{_path(endpoint)}/disable", resource(WebhookEndpoint)))
+        return await self._send(ApiCall("POST", f"{path_of(ENDPOINTS, endpoint)}/disable", resource(WebhookEndpoint)))
 
     async def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         """Another secret. For `overlap_s` webhooks are signed with the old one, too."""
-        return await self._send(_rotation(f"{_path(endpoint)}/rotate-secret", overlap_s))
+        return await self._send(_rotation(f"{path_of(ENDPOINTS, endpoint)}/rotate-secret", overlap_s))
 
     async def send_test(self, endpoint: WebhookEndpoint | str) -> WebhookDelivery:
         """Send it a `webhook_endpoint.test`; what became of it says `delivery`."""
-        return await self._send(ApiCall("POST", f"{_path(endpoint)}/test", resource(WebhookDelivery)))
+        return await self._send(ApiCall("POST", f"{path_of(ENDPOINTS, endpoint)}/test", resource(WebhookDelivery)))
 
     def deliveries(
         self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
     ) -> AsyncIterator[WebhookDelivery]:
         """What was sent to it and what waits, newest first, fetched page by page."""
-        path, wanted = f"{_path(endpoint)}/deliveries", [("state", state.value) for state in sorted(set(states))]
+        path, wanted = (
+            f"{path_of(ENDPOINTS, endpoint)}/deliveries",
+            [("state", state.value) for state in sorted(set(states))],
+        )
         params = (*wanted, *given(limit=page_size))
         return each_of(self._send, ApiCall("GET", path, resource(WebhookDeliveryList), params=params))
 
     async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
         """Webhooks of a job, newest first, up to a hundred."""
-        path = f"{job_path(job if isinstance(job, str) else job.id)}/webhook-deliveries"
+        path = f"{job_path(job)}/webhook-deliveries"
         return await self._send(ApiCall("GET", path, entries(resource(WebhookDeliveryList))))
 
     async def delivery(self, delivery: WebhookDelivery | str) -> WebhookDeliveryDetail:
         """With what is sent and what came of the last attempts."""
-        return await self._send(ApiCall("GET", _path(delivery, DELIVERIES), resource(WebhookDeliveryDetail)))
+        return await self._send(ApiCall("GET", path_of(DELIVERIES, delivery), resource(WebhookDeliveryDetail)))
 
     async def redeliver(self, delivery: WebhookDelivery | str) -> WebhookDelivery:
         """Send it again, now, with the same id and bytes."""
-        path = f"{_path(delivery, DELIVERIES)}/redeliver"
+        path = f"{path_of(DELIVERIES, delivery)}/redeliver"
         return await self._send(ApiCall("POST", path, resource(WebhookDelivery)))
 
     async def job_secret(self) -> SetWebhookSecret:
@@ -109,10 +111,6 @@ class AsyncWebhooks:
 
     async def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> SetWebhookSecret:
         return await self._send(_rotation(f"{OF_JOBS}/rotate", overlap_s))
-
-
-def _path(of: WebhookEndpoint | WebhookDelivery | str, kind: str = ENDPOINTS) -> str:
-    return f"{kind}/{quote(of if isinstance(of, str) else of.id, safe='')}"
 
 
 def _rotation(path: str, overlap_s: int) -> ApiCall[SetWebhookSecret]:
