@@ -118,6 +118,20 @@ def until_ready(page: Page) -> None:
     page.wait_for_selector("html[data-ready]:not([data-reloading])", state="attached")
 
 
+KEEP_ANNOUNCEMENTS = """
+window.announcements = [];
+new MutationObserver(() => {
+  const text = document.getElementById("announcements")?.textContent;
+  if (text && text !== window.announcements.at(-1)) window.announcements.push(text);
+}).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
+
+def until_announced(page: Page, text: str) -> None:
+    """Until a screen reader was given the text. The next one may have taken its place."""
+    page.wait_for_function("text => window.announcements.includes(text)", arg=text)
+
+
 def refused_orders(page: Page) -> list[Any]:
     """What the page sends from now on to have it narrated. Each is refused with `Not now`."""
     sent: list[Any] = []
@@ -150,8 +164,7 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
             context = chromium.new_context(**options)
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE_MS)
-            if script:
-                context.add_init_script(script)
+            context.add_init_script(KEEP_ANNOUNCEMENTS + script)
             page = context.new_page()
             visit = Visit(page, urlsplit(server).netloc)
             visits.append(visit)

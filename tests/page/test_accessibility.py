@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
 from tests.api.harness import ServedApi
-from tests.page.conftest import OpenPage, arrive
+from tests.page.conftest import OpenPage, arrive, until_announced
 from tests.page.texts import hummed, story
 
 Shoot = Callable[[Page, str], None]
@@ -244,4 +244,4 @@ def test_what_happens_is_told_to_those_who_do_not_see_it(open_page: OpenPage, cl
     expect(page.locator(".job-head .state")).to_have_attribute("data-state", "paused")
     client.resume(job)
 
-    expect(page.locator("#announcements")).to_have_text("Told aloud: Done")
+    until_announced(page, "Told aloud: Done")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, WebSocket, expect
 
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
-from tests.page.conftest import OpenPage, arrive, until_ready
+from tests.page.conftest import OpenPage, arrive, until_announced, until_ready
 
 Shoot = Callable[[Page, str], None]
 
@@ -51,7 +51,7 @@ def test_who_stops_it_hears_nothing_more(open_page: OpenPage) -> None:
     page.get_by_role("button", name="Stop").click()
 
     page.wait_for_function(IS_SILENT)
-    expect(page.locator("#announcements")).to_have_text("Stopped")
+    until_announced(page, "Stopped")
     expect(page.get_by_role("button", name="Speak")).to_be_enabled()
     expect(page.get_by_role("button", name="Stop")).to_be_disabled()
     expect(page.locator("[role=alert]")).to_be_empty()

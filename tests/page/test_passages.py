@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from rhapsode import Job, Rhapsode
-from tests.page.conftest import OpenPage
+from tests.page.conftest import OpenPage, until_announced
 from tests.page.texts import story
 from worker.speech.quality.norms_cache import UNKNOWN_AGE_S
 
@@ -327,7 +327,7 @@ def test_all_that_a_speaker_says_gets_another_voice_and_back(open_page: OpenPage
     assert [each.voice for each in client.segments.list(job)] == ["tom", "tom", "tom"]
 
     undo.click()
-    expect(page.locator("#announcements")).to_have_text("Undone: 2 passages")
+    until_announced(page, "Undone: 2 passages")
     client.wait(job)
     assert [each.voice for each in client.segments.list(job)] == ["ada", "tom", "ada"]
     assert asked == ["PATCH", "PATCH"]

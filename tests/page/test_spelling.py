@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from rhapsode import Job, Rhapsode
 from rhapsode.stack.stack import Stack
-from tests.page.conftest import OpenPage
+from tests.page.conftest import OpenPage, until_announced
 from tests.page.test_accessibility import faults
 from tests.page.test_cast import LOOKS
 from tests.page.test_passages import Shoot, inspect, sentences
@@ -36,11 +36,6 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     job = voyage(client)
     before = spoken(client, job)
     page = open_page(f"jobs/{job.id}")
-    page.evaluate("""() => {
-      window.told = [];
-      const place = document.getElementById("announcements");
-      new MutationObserver(() => window.told.push(place.textContent)).observe(place, { childList: true });
-    }""")
     note = inspect(page, 0)
     fields = words_of(note)
     apply = fields.get_by_role("button", name=re.compile("Say it so in"))
@@ -59,12 +54,12 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
     # The narration does not sound at the same time.
     expect(page.locator("#player").get_by_role("button", name="Go on")).to_be_visible()
     expect(fields.get_by_role("button", name="Hear it in a sentence")).to_be_visible()
-    page.wait_for_function("() => window.told.includes('Playing')")
+    until_announced(page, "Playing")
     expect(page.locator("#announcements")).to_be_empty()
     apply.click()
 
     expect(note).to_contain_text("Spoken: At last we saw sky in the rain.")
-    page.wait_for_function("() => window.told.includes('Skye: said so in 2 passages')")
+    until_announced(page, "Skye: said so in 2 passages")
     expect(fields.get_by_label("Said as")).to_have_attribute("placeholder", "now sky")
     expect(page.locator(".segment").first).to_contain_text("At last we saw Skye in the rain.")
     client.wait(job)
@@ -75,7 +70,7 @@ def test_a_word_is_typed_heard_and_said_so_everywhere(open_page: OpenPage, clien
         *before[3:],
     ]
     note.get_by_role("button", name="Undo the change of 2 passages", exact=True).click()
-    expect(page.locator("#announcements")).to_have_text("Undone: 2 passages")
+    until_announced(page, "Undone: 2 passages")
     client.wait(job)
     assert spoken(client, job) == before
 
