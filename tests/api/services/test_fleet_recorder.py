@@ -26,6 +26,7 @@ from storage.queue.worker_slots import WorkerSlots
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, serve, start_job
 from tests.settings import api_settings_of
+from tests.waiting import until
 
 AT_MS = 1_790_000_040_000
 
@@ -110,12 +111,16 @@ def test_what_waits_since_when_and_what_failed_is_in_the_point(storage_settings:
         api.jobs.fail(start_job(api, 1).lease, JobError("segment_quality", "It never passed.", 0))
         api.submit()
         start_job(api, 2)
-        # The API may have written this minute meanwhile.
-        api.redis.delete("{rhapsode}:fleet_points")
+        ours = recorder(api.redis)
 
-        recorder(api.redis).record()
+        def has_recorded() -> bool:
+            # The API may write this minute too, of what it saw earlier.
+            api.redis.delete("{rhapsode}:fleet_points")
+            return ours.record()
 
-        (point,) = api.http.get("/v1/admin/fleet-history").json()["data"]
+        until(has_recorded)
+
+        point, *_ = api.http.get("/v1/admin/fleet-history").json()["data"]
         queues = api.http.get("/v1/admin/queues").json()
     assert (point["given_up"], point["dead_letters"], point["unfinished_jobs"]) == (1, 1, 1)
     assert point["backlog_audio_s"] == queues["totals"]["backlog_audio_s"] > 0
