@@ -7,13 +7,14 @@ First a stack, as `rhapsode up` starts it, gets the text as bulk jobs over HTTP.
 gets the same segments at once, with the same seeds; `--no-alone` leaves that out. The middle is from a tenth to nine
 tenths of the segments, without start-up, filling and the last stragglers. Shares are of segments a second: they are the
 same on both sides, while the system's audio lacks silent edges. It prints the CPU of each kind of process for a segment
-and how much of one core the GPU worker's took, as one JSON object.
+and how much of one core the GPU worker's took, as one JSON object. Until then it says on stderr how far it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -38,7 +39,7 @@ from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings, VllmEngineSettings
 from worker.synthesis.spoken_segment import segment_seed
 
-POLL_S = 0.1
+POLL_S, PROGRESS_S = 0.1, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ def main() -> None:
     report: dict[str, object] = {**facts, "segments": sum(len(job.segments) for job in work)}
     report |= {"whole_system": asdict(system), **cpu}
     if given.alone:
+        print(json.dumps(report), file=sys.stderr)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:  # its memory is free again behind it
             alone = child.submit(measure_engine, given, work).result()
         report["engine_alone"] = asdict(alone)
@@ -145,6 +147,7 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
             voice = client.models()[0].speakers[0]
             client.wait(client.submit_job("The system is warm now.", voice=voice, quality=quality))
             started_s, before = time.perf_counter(), cpu_taken_ms()
+            next_line_s = started_s + PROGRESS_S
             seeds = range(1000, 1000 + given.jobs)
             jobs = [client.submit_job(text, voice=voice, seed=seed, quality=quality) for seed in seeds]
             counts: list[tuple[float, int]] = []
@@ -152,6 +155,11 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
                 time.sleep(POLL_S)
                 jobs = [client.job(job.id) for job in jobs]
                 counts.append((time.perf_counter(), sum(job.progress.segments.done for job in jobs)))
+                if counts[-1][0] >= next_line_s:
+                    next_line_s += PROGRESS_S
+                    audio_s = sum(job.progress.audio_s_done for job in jobs)
+                    after_s = counts[-1][0] - started_s
+                    print(f"{counts[-1][1]} segments, {audio_s:.0f} s of audio after {after_s:.0f} s", file=sys.stderr)
             wall_s, spent = time.perf_counter() - started_s, cpu_taken_ms() - before
             for job in jobs:
                 job.raise_unless_succeeded()
