@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from lxml import etree
 
 from reading.cleaning.cleaning import without_litter
-from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.headings import with_bare_headings_joined
-from reading.documents.page import PageChapterMarks, chapter_level, tell_page
+from reading.documents.page import tell_document
 from reading.documents.pdf.columns import Column, columns_of
 from reading.documents.pdf.contents import named_in, without_contents
 from reading.documents.pdf.furniture import without_furniture, without_line_numbers
@@ -27,7 +26,6 @@ from reading.documents.plain.numbering import PARTS, read_label
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
-from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
 
 MOST_UNKNOWN = 0.3
@@ -55,11 +53,7 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
         raise DocumentError("all that the PDF's pages say is a running head or foot, as of a scan", ONLY_PICTURES)
     places = chapter_places(file.outline(), passages)
     root = _html_of(passages, places)
-    flow = TextFlow(builder)
-    chapters = ChapterWriter(flow, include)
-    titles = {str(place): found for place, found in places.items()}
-    tell_page(root, flow, chapters, PageChapterMarks(0 if titles else chapter_level(root), titles), images)
-    chapters.check()
+    tell_document(root, builder, include, images, {str(place): titles for place, titles in places.items()})
     script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
     return without_litter(with_bare_headings_joined(script), is_book=True)
 
