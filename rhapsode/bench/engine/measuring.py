@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -261,7 +262,8 @@ def main() -> None:
         report_to_parent(StageFailed(START_STAGE, one_line(error)))
         return
     report_to_parent(started)
-    driver = Driver(engine, voice_for(engine), words_of(task), (task.frames[0], task.frames[1]))
+    words = Path(task.words).read_text(encoding="utf-8").split()
+    driver = Driver(engine, voice_for(engine), words, (task.frames[0], task.frames[1]))
     try:
         warm_up(driver)
         measure(driver, stages_of(task, driver), until_s)
@@ -294,32 +296,26 @@ def stages_of(task: EngineTask, driver: Driver) -> list[Stage]:
     streams = sorted({min(wanted, slots) for wanted in task.streams})
     heard = [running for running in task.first_running if running < slots]
     return [
-        *((first_audio_stage(running), _first_audio(driver, running)) for running in heard),
-        *((streams_stage(count), _closed_loop(driver, count, task.device)) for count in streams),
+        *((first_audio_stage(running), partial(_first_audio, driver, running)) for running in heard),
+        *((streams_stage(count), partial(_closed_loop, driver, task.device, count)) for count in streams),
     ]
 
 
-def _first_audio(driver: Driver, running: int) -> Callable[[float], FirstAudio]:
-    def find(most_s: float) -> FirstAudio:
-        waits_ms = first_audio_ms(driver, running, _AUDIO_SAMPLES, most_s)
-        return FirstAudio(running, tuple(round(wait_ms, 2) for wait_ms in waits_ms))
-
-    return find
+def _first_audio(driver: Driver, running: int, most_s: float) -> FirstAudio:
+    waits_ms = first_audio_ms(driver, running, _AUDIO_SAMPLES, most_s)
+    return FirstAudio(running, tuple(round(wait_ms, 2) for wait_ms in waits_ms))
 
 
-def _closed_loop(driver: Driver, streams: int, device: str) -> Callable[[float], ClosedLoop]:
-    def find(most_s: float) -> ClosedLoop:
-        window = closed_loop(driver, streams, min(MOST_WINDOW_S, most_s / 2), most_s)
-        return ClosedLoop(
-            streams=streams,
-            window_s=round(window.seconds, 2),
-            requests=window.requests,
-            audio_s_per_s=round(window.audio_s_per_s, 2),
-            real_time_per_stream=round(window.audio_s_per_s / streams, 2),
-            memory_bytes=memory_bytes(device),
-        )
-
-    return find
+def _closed_loop(driver: Driver, device: str, streams: int, most_s: float) -> ClosedLoop:
+    window = closed_loop(driver, streams, min(MOST_WINDOW_S, most_s / 2), most_s)
+    return ClosedLoop(
+        streams=streams,
+        window_s=round(window.seconds, 2),
+        requests=window.requests,
+        audio_s_per_s=round(window.audio_s_per_s, 2),
+        real_time_per_stream=round(window.audio_s_per_s / streams, 2),
+        memory_bytes=memory_bytes(device),
+    )
 
 
 def start(task: EngineTask) -> tuple[NativeEngine, Started]:
@@ -385,10 +381,6 @@ def _buzz(info: EngineInfo) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     t = np.arange(3 * info.sample_rate_hz) / info.sample_rate_hz
     tones = sum(np.sin(2 * np.pi * 110 * n * t) / n for n in range(1, 10))
     return (0.15 * tones * (0.6 + 0.4 * np.sin(2 * np.pi * 3 * t))).astype(np.float32)
-
-
-def words_of(task: EngineTask) -> list[str]:
-    return Path(task.words).read_text(encoding="utf-8").split()
 
 
 def memory_bytes(device: str) -> int:
