@@ -26,6 +26,7 @@ import numpy as np
 
 from rhapsode.bench.children import report_to_parent
 from rhapsode.bench.engine.report import (
+    FRAME_S,
     START_STAGE,
     Begins,
     Card,
@@ -70,7 +71,7 @@ _LONG_FRAMES = 900
 _HEARD_FRAMES = 60
 _NOT_COUNTED = 3
 _MOST_WARM_UP_S = 10.0
-_FRAME_S = 0.08
+_FABLES = Path(__file__).resolve().parents[2] / "demo" / "fables.txt"
 
 
 class NothingEnded(Exception):
@@ -202,7 +203,7 @@ def closed_loop(
     driver.stop()
     if not requests:
         raise NothingEnded(f"fewer than {streams} requests ended in {most_s:.0f} s, too few to measure")
-    return DeliveryWindow(last_s - started_s, requests, frames * _FRAME_S)
+    return DeliveryWindow(last_s - started_s, requests, frames * FRAME_S)
 
 
 def first_audio_ms(driver: Driver, running: int, samples: int, most_s: float) -> list[float]:
@@ -255,14 +256,11 @@ def main() -> None:
     report_to_parent(Begins(START_STAGE))
     try:
         engine, started = start(task)
-    except StartError as error:
-        report_to_parent(StageFailed(START_STAGE, one_line(error), is_final=True))
-        return
-    except (RuntimeError, MemoryError) as error:  # CUDA's, out of memory among them
-        report_to_parent(StageFailed(START_STAGE, one_line(error)))
+    except (StartError, RuntimeError, MemoryError) as error:  # CUDA's, out of memory among them
+        report_to_parent(StageFailed(START_STAGE, one_line(error), is_final=isinstance(error, StartError)))
         return
     report_to_parent(started)
-    words = Path(task.words).read_text(encoding="utf-8").split()
+    words = _FABLES.read_text(encoding="utf-8").split()
     driver = Driver(engine, voice_for(engine), words, (task.frames[0], task.frames[1]))
     try:
         warm_up(driver)

@@ -272,17 +272,11 @@ def _measure(
         for which in (0, 1) if number % 2 == 0 else (1, 0):
             plan, asked = plans[which], reports[which].asked
             texts = replace(plan.texts, seed=plan.texts.seed + number)
-            stage = Stage(replace(plan, texts=texts), load, asked, _named("baseline", tell) if which else tell)
+            told: Tell = (lambda line: tell(f"baseline: {line}")) if which else tell
+            stage = Stage(replace(plan, texts=texts), load, asked, told)
             stage.run(until_s)
             found[which].append(stage.report())
     return found
-
-
-def _named(name: str, tell: Tell) -> Tell:
-    def told(line: str) -> None:
-        tell(f"{name}: {line}")
-
-    return told
 
 
 def joined(stages: Sequence[StageReport], frame_s: float | None, listener_buffer_s: float) -> StageReport:
