@@ -371,16 +371,12 @@ def _is_note_mark(element: _Element, name: str) -> bool:
     mark = _NOTE_MARK.fullmatch("".join(islice(map(str, element.itertext()), _MOST_QUOTED)).strip())
     if mark is None or (name == "a" and "#" not in (element.get("href") or "")):
         return False
-    is_raised = name == "sup" or any(local_name(each.tag) == "sup" for each in element) or _is_in(element, "sup")
+    around = (element.getparent(), *element)
+    is_raised = name == "sup" or any(each is not None and local_name(each.tag) == "sup" for each in around)
     if mark["open"] or (is_raised and name == "a"):
         return name == "a" or not mark["letter"]
     before = _MARKABLE.search(_text_before(element)[-20:])
     return before is not None and before[0].casefold() not in _NO_NOTED and not mark["letter"]
-
-
-def _is_in(element: _Element, name: str) -> bool:
-    parent = element.getparent()
-    return parent is not None and local_name(parent.tag) == name
 
 
 def _text_before(element: _Element) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from lxml import etree
 
@@ -74,7 +75,7 @@ def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]
     left_out = builder.left_out
     printed = [without_line_numbers(rows_of(page), left_out) for page in pages]
     rows = without_furniture(printed)
-    _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
+    _list_gone("running head, foot or page number", chain(*printed), chain(*rows), left_out)
     columns = [column for page in rows for column in columns_of(page) if column.lines]
     size = body_size((line.size, len(line.text)) for column in columns for line in column.lines)
     with_notes, columns = columns, without_notes(columns, size)
@@ -90,16 +91,12 @@ def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]
     return whole_words(passages_of(paragraphs_of(columns), size))
 
 
-def _rows(pages: Sequence[Sequence[Row]]) -> list[Row]:
-    return [row for page in pages for row in page]
-
-
-def _lines(columns: Sequence[Column]) -> list[PdfLine]:
-    return [line for column in columns for line in column.lines]
+def _lines(columns: Sequence[Column]) -> Iterator[PdfLine]:
+    return chain.from_iterable(column.lines for column in columns)
 
 
 def _list_gone(
-    kind: str, before: Sequence[Row | PdfLine], after: Sequence[Row | PdfLine], left_out: LeftOutList
+    kind: str, before: Iterable[Row | PdfLine], after: Iterable[Row | PdfLine], left_out: LeftOutList
 ) -> None:
     kept = set(map(id, after))
     for each in before:
