@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,9 +107,10 @@ def valkey_of(folder: Path) -> Generator[redis.Redis]:
         yield client
 
 
-def submission(tenant: TenantId, model: str = "small", audio_ms: int = 4_000) -> Submission:
-    spec = NarrationSpec(Narration(model=model, voice="alice"))
-    return Submission(new_job_id(), tenant, spec, Priority.NORMAL, "input", audio_ms // 60, audio_ms, 3_600)
+def submission(tenant: TenantId) -> Submission:
+    """Of four seconds of audio."""
+    spec = NarrationSpec(Narration(model="small", voice="alice"))
+    return Submission(new_job_id(), tenant, spec, Priority.NORMAL, "input", 66, 4_000, 3_600)
 
 
 def settings_of(server: EmbeddedRedis, store: str) -> StorageSettings:
@@ -138,13 +139,8 @@ class ServedApi:
 
 
 @contextmanager
-def served_api(
-    folder: Path, processes: int = 1, module: Sequence[str] = ("api.server",), **more: str
-) -> Generator[ServedApi]:
-    """An API on an empty system: uvicorn, Valkey with its log, folder store. Its processes share one listening socket.
-
-    module: what runs it, with its arguments. more: settings of the API.
-    """
+def served_api(folder: Path, processes: int) -> Generator[ServedApi]:
+    """An API on an empty system: uvicorn, Valkey with its log, folder store. Its processes share a listening socket."""
     log = folder / "api.log"
     with (
         socket.create_server(("127.0.0.1", 0), backlog=1024) as listener,
@@ -156,8 +152,8 @@ def served_api(
         ModelRegistry(client).publish(CARD)
         settings = settings_of(server, f"file://{folder}/store")
         key = ApiKeyStore(client).create(TenantId("bench"), "benchmark", TENANT_SCOPES).secret
-        environment = os.environ | as_environment(settings) | {"RHAPSODE_RATE_LIMIT": "10000000/minute"} | more
-        command = [sys.executable, "-m", *module, "--fd", str(listener.fileno())]
+        environment = os.environ | as_environment(settings) | {"RHAPSODE_RATE_LIMIT": "10000000/minute"}
+        command = [sys.executable, "-m", "api.server", "--fd", str(listener.fileno())]
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         started: list[subprocess.Popen[bytes]] = []
         for _ in range(processes):

@@ -24,7 +24,7 @@ from api.openai.leniency import ignored_header
 from api.openai.orders import IGNORED, read_wish
 from api.openai.silence import is_silent, silent_answer
 from api.openai.streaming import EVENT_STREAM, stream_speech
-from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
+from api.openai.whole_speech import accept, ended, give_up, unfinished, whole_answer
 from rhapsode.contract.openai import MAX_ASYNC_CHARS, MAX_INPUT_CHARS, SpeechOrder
 from storage.jobs.submissions import IdempotencyKey
 
@@ -79,9 +79,7 @@ async def speak(
         return answer
     [record] = await ended(services, [accepted.job], request.receive)
     if not record.state.is_terminal:
-        if key is None:
-            await run_sync(cancel, services, record)
-        raise unfinished(record)
+        raise unfinished(record) if key is not None else await run_sync(give_up, services, record)
     return await run_sync(whole_answer, services, record, order, accepted.replayed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from api.http.problems.problem import HttpProblem, invalid_field, no_clones
+from api.http.problems.problem import invalid_field, no_clones
 from api.services.container import ApiServices
 from api.voices.matching import choose_model, find_own_voice, speaker_of
 from rhapsode.contract.openai import DESIGNED_VOICES, TaskType, VoiceOfCall
@@ -98,7 +98,8 @@ def _voice(services: ApiServices, tenant: TenantId, call: VoiceOfCall, card: Mod
         # One of OpenAI's, whose client always sends one.
         return None
     if card.task == _DESIGNS:
-        raise _designed(card)
+        detail = f"{card.name} makes its voice from `instructions`; leave `voice` out, or send {DESIGNED_VOICES[0]!r}"
+        raise invalid_field("/voice", "not_supported", detail)
     return _refuse_second(call, meant)
 
 
@@ -107,11 +108,6 @@ def _refuse_second(call: VoiceOfCall, voice: str | None) -> str | None:
         detail = f"`{_brought(call)[1:]}` brings the voice; leave `voice` out, or send {DESIGNED_VOICES[1]!r}"
         raise invalid_field("/voice", "not_allowed", detail)
     return voice
-
-
-def _designed(card: ModelCard) -> HttpProblem:
-    detail = f"{card.name} makes its voice from `instructions`; leave `voice` out, or send {DESIGNED_VOICES[0]!r}"
-    return invalid_field("/voice", "not_supported", detail)
 
 
 def _having(voice: str, cards: Sequence[ModelCard]) -> ModelCard | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 
 from anyio import CancelScope
 from anyio.to_thread import run_sync
@@ -36,8 +35,20 @@ EVENT_STREAM = "text/event-stream"
 class SpeechAnswerStream(StreamingResponse):
     """Ends the stream when the answer ends, however that is: also for a caller who was gone before it began."""
 
-    def __init__(self, services: ApiServices, order: LiveOrder, stream: HeardStream, body: _Body) -> None:
-        super().__init__(body.pieces, headers=_headers(order, stream, body.ignored), media_type=body.media_type)
+    def __init__(
+        self,
+        services: ApiServices,
+        order: LiveOrder,
+        wish: Wish,
+        stream: HeardStream,
+        chunks: AsyncGenerator[LiveChunk],
+    ) -> None:
+        asked = wish.order
+        sound = StreamedSound(asked.response_format, stream.sample_rate_hz, asked.speed, services.live.encoders)
+        pieces, media_type = _pieces(sound, chunks), MEDIA_TYPES[asked.response_format]
+        if asked.stream_format == "sse":
+            pieces, media_type = _events(wish, stream, pieces), EVENT_STREAM
+        super().__init__(pieces, headers=_headers(order, stream, wish.ignored), media_type=media_type)
         self._services = services
         self._order = order
         self._stream = stream
@@ -50,13 +61,6 @@ class SpeechAnswerStream(StreamingResponse):
             await _forget(self._services, self._order)
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
-    pieces: AsyncIterator[bytes]
-    media_type: str
-    ignored: tuple[str, ...]
-
-
 async def stream_speech(services: ApiServices, tenant: TenantId, asked: Wish) -> StreamingResponse:
     """It begins with the first audio: an earlier refusal has its own status.
 
@@ -65,32 +69,16 @@ async def stream_speech(services: ApiServices, tenant: TenantId, asked: Wish) ->
     wanted, wish = await run_sync(live_order, services, tenant, asked, LiveTextMode.WHOLE)
     try:
         stream = await services.live.speech.open(tenant, wanted, caller_key() or "")
-        with _ended_by_error(stream):
+        try:
             chunks = stream.chunks()
             first = await anext(chunks, None)
-            body = _body(services, wish, stream, _from(first, chunks))
-            return SpeechAnswerStream(services, wanted, stream, body)
+            return SpeechAnswerStream(services, wanted, wish, stream, _from(first, chunks))
+        except BaseException:
+            stream.cancel()
+            raise
     except BaseException:
         await _forget(services, wanted)
         raise
-
-
-@contextmanager
-def _ended_by_error(stream: HeardStream) -> Generator[None]:
-    try:
-        yield
-    except BaseException:
-        stream.cancel()
-        raise
-
-
-def _body(services: ApiServices, wish: Wish, stream: HeardStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
-    order = wish.order
-    sound = StreamedSound(order.response_format, stream.sample_rate_hz, order.speed, services.live.encoders)
-    pieces = _pieces(sound, chunks)
-    if order.stream_format == "sse":
-        return _Body(_events(wish, stream, pieces), EVENT_STREAM, wish.ignored)
-    return _Body(pieces, MEDIA_TYPES[order.response_format], wish.ignored)
 
 
 def _headers(order: LiveOrder, stream: HeardStream, ignored: Sequence[str]) -> dict[str, str]:

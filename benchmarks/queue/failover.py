@@ -19,8 +19,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from benchmarks.rig import parser
@@ -49,6 +49,7 @@ BETWEEN_S = 2.0
 LONGEST_S = 120.0
 FATES = ("killed", "frozen")
 HEADS = ("chosen", "accepted", "committed")
+_until = partial(until, within_s=LONGEST_S)
 
 
 def main() -> None:
@@ -167,7 +168,7 @@ def _recovery(servers: WatchedServers, clients: Clients, committed: Path, fate: 
     took_s = chosen, accepted, done = moments[0] - struck_s, moments[1] - struck_s, moments[2] - struck_s
     print(f"{fate} {chosen:>6.1f} {accepted:>6.1f} {done:>6.1f}", flush=True)
     servers.thaw(lost) if fate == "frozen" else servers.start_server(lost, of=servers.primary())
-    until(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1, within_s=LONGEST_S)
+    _until(lambda: servers.at(servers.primary()).info("replication")["connected_slaves"] == 1)
     return took_s
 
 
@@ -175,10 +176,6 @@ def _first_commit_s(committed: Path, since_s: float) -> float:
     """Endless where there is none yet."""
     rows = (line.split() for line in committed.read_text().split("\n")[:-1])
     return next((float(done_s) for claimed_s, done_s in rows if float(claimed_s) > since_s), float("inf"))
-
-
-def _until(is_so: Callable[[], bool]) -> None:
-    until(is_so, within_s=LONGEST_S)
 
 
 if __name__ == "__main__":

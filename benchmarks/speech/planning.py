@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import argparse
 import io
-import multiprocessing
 import os
 import resource
-import sys
 import zipfile
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the sentences and their scores are the tests'
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 from reading.documents.by_format import read_document
 from reading.english.front_end import respell_english
@@ -53,16 +50,11 @@ def main() -> None:
 
 def _in_own_process(name: str, size: int) -> str:
     """Memory is a high-water mark of a process, so each input has one; a worker's libraries are in it."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_measure, args=(name, size, there))
-    child.start()
-    row = here.recv()
-    child.join()
-    return str(row)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
+        return child.submit(_measure, name, size).result()
 
 
-def _measure(name: str, size: int, answer: Connection) -> None:
+def _measure(name: str, size: int) -> str:
     _, make, read = next(kind for kind in KINDS if kind[0] == name)
     segment_script(plain_script("The rules for sentences are loaded before the clock starts."), LengthRules(), Pauses())
     data = make(size)
@@ -75,7 +67,7 @@ def _measure(name: str, size: int, answer: Connection) -> None:
     used = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     peak_mib = max(resource.getrusage(who).ru_maxrss for who in used) / 1024
     rate = text_mb / (read_s + plan_s)
-    answer.send(f"{name:<26} {text_mb:6.2f} {read_s:8.2f} {plan_s:8.2f} {rate:7.2f} {len(segments):9,} {peak_mib:9.0f}")
+    return f"{name:<26} {text_mb:6.2f} {read_s:8.2f} {plan_s:8.2f} {rate:7.2f} {len(segments):9,} {peak_mib:9.0f}"
 
 
 def _cpu_s() -> float:
@@ -95,12 +87,8 @@ def _text(language: str, size: int) -> bytes:
     return "\n\n".join(_paragraphs(language, size)).encode()
 
 
-def _english(size: int) -> bytes:
-    return _text("en", size)
-
-
-def _chinese(size: int) -> bytes:
-    return _text("zh", size)
+def _escaped(size: int) -> list[str]:
+    return [part.replace("&", "&amp;") for part in _paragraphs("en", size)]
 
 
 def _play(size: int) -> bytes:
@@ -113,8 +101,7 @@ def _entries(size: int) -> bytes:
 
 
 def _ssml(size: int) -> bytes:
-    parts = (part.replace("&", "&amp;") for part in _paragraphs("en", size))
-    return f"<speak>{''.join(f'<p>{part}<break/></p>' for part in parts)}</speak>".encode()
+    return f"<speak>{''.join(f'<p>{part}<break/></p>' for part in _escaped(size))}</speak>".encode()
 
 
 def _markdown(size: int) -> bytes:
@@ -125,12 +112,11 @@ def _markdown(size: int) -> bytes:
 
 
 def _html(size: int) -> bytes:
-    parts = (part.replace("&", "&amp;") for part in _paragraphs("en", size))
-    return f"<html><body>{''.join(f'<p>{part}</p>' for part in parts)}</body></html>".encode()
+    return f"<html><body>{''.join(f'<p>{part}</p>' for part in _escaped(size))}</body></html>".encode()
 
 
 def _epub(size: int) -> bytes:
-    parts = [part.replace("&", "&amp;") for part in _paragraphs("en", size)]
+    parts = _escaped(size)
     pages = ["".join(f"<p>{part}</p>" for part in parts[start : start + 100]) for start in range(0, len(parts), 100)]
     items = "".join(f'<item id="p{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(len(pages)))
     spine = "".join(f'<itemref idref="p{n}"/>' for n in range(len(pages)))
@@ -143,10 +129,6 @@ def _epub(size: int) -> bytes:
     return archive.getvalue()
 
 
-def _document(document_format: DocumentFormat) -> Read:
-    return lambda data: read_document(data, document_format)
-
-
 def _respelt(data: bytes) -> Script:
     rules = [PronunciationRule(f"word{number}", "spelt") for number in range(NUM_RULES)]
     rules.append(PronunciationRule("fox", "vulpine", case_sensitive=False))
@@ -154,15 +136,15 @@ def _respelt(data: bytes) -> Script:
 
 
 KINDS: tuple[tuple[str, Callable[[int], bytes], Read], ...] = (
-    ("text, English", _english, lambda data: plain_script(data.decode())),
-    ("text, Chinese", _chinese, lambda data: plain_script(data.decode())),
-    ("text, 5,001 rules, numbers", _english, _respelt),
+    ("text, English", partial(_text, "en"), lambda data: plain_script(data.decode())),
+    ("text, Chinese", partial(_text, "zh"), lambda data: plain_script(data.decode())),
+    ("text, 5,001 rules, numbers", partial(_text, "en"), _respelt),
     ("play of two", _play, lambda data: dialogue_script(data.decode(), ["Fox", "Crow"])),
     ("list of entries", _entries, lambda data: entries_script(decode_entries(data))),
     ("SSML", _ssml, lambda data: parse_ssml(data.decode())),
-    ("Markdown", _markdown, _document(DocumentFormat.MARKDOWN)),
-    ("HTML", _html, _document(DocumentFormat.HTML)),
-    ("EPUB", _epub, _document(DocumentFormat.EPUB)),
+    ("Markdown", _markdown, partial(read_document, document_format=DocumentFormat.MARKDOWN)),
+    ("HTML", _html, partial(read_document, document_format=DocumentFormat.HTML)),
+    ("EPUB", _epub, partial(read_document, document_format=DocumentFormat.EPUB)),
 )
 
 

@@ -32,22 +32,15 @@ class ChapterChoice:
             raise DocumentError(f"the document has no chapter {unknown[0][:32]!r}; {known}", "invalid_request")
 
 
-class ChapterWriter:
+class ChapterWriter(ChapterChoice):
     """Says to a flow where the chapters begin that are wanted."""
 
     def __init__(self, flow: TextFlow, include: Sequence[str]) -> None:
+        super().__init__(include)
         self._flow = flow
-        self._choice = ChapterChoice(include)
 
-    @property
-    def is_wanted(self) -> bool:
-        return self._choice.is_wanted
-
-    def begin(self, title: str) -> None:
-        chapter = self._choice.begin()
+    def write(self, title: str) -> None:
+        """The next chapter begins."""
+        chapter = self.begin()
         if self.is_wanted:
             self._flow.begin_chapter(chapter, title)
-
-    def check(self) -> None:
-        """As `ChapterChoice.check`."""
-        self._choice.check()

@@ -34,6 +34,7 @@ MOST_ENTITY_CHARS = 1 << 20
 """That a file grows by, with its own entities in place."""
 
 _NAMED_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31};)")
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _XML_ENTITIES = frozenset({"amp;", "lt;", "gt;", "quot;", "apos;"})
 
 
@@ -112,6 +113,11 @@ def _refuse_crowded_tags(data: bytes, name: str) -> None:
 def local_name(tag: object) -> str:
     """Of an element, in lower case and without its namespace; "" for what is no element."""
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def roles_of(element: etree._Element) -> list[str]:  # pyright: ignore[reportPrivateUsage]
+    """What a book's markup, or a page's, says that it is."""
+    return f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}".split()
 
 
 def _xml_parser(*, recover: bool = False) -> etree.XMLParser:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from lxml import etree
 
 from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
-from reading.documents.markup import local_name
+from reading.documents.markup import local_name, roles_of
 from reading.languages.tables import table
 from reading.plan.plan import closed
+from reading.script.builder import ScriptBuilder
 from reading.script.left_out import quoted
 from reading.script.script import BlockKind
 from reading.script.text_flow import TextFlow
@@ -96,20 +96,10 @@ _KINDS_BY_MARK = table(
 
 _POWER = re.compile(r"[+−-]?\d{1,4}")
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
-@dataclass(frozen=True, slots=True)
-class PageChapterMarks:
-    """Where chapters begin: at headings up to a level, or at elements with these ids (id -> titles)."""
-
-    heading_level: int = 0
-    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-
-def chapter_level(root: _Element) -> int:
-    """The headings that divide the page: the highest level that occurs twice, else the highest; 0 without any."""
-    return dividing_level(heading_counts(root))
+ChapterMarks = Mapping[str, tuple[str, ...]]
+"""Titles of the chapters that begin at an element, by its id."""
 
 
 def heading_counts(root: _Element) -> Counter[int]:
@@ -118,6 +108,7 @@ def heading_counts(root: _Element) -> Counter[int]:
 
 
 def dividing_level(counts: Counter[int]) -> int:
+    """Of the headings that begin chapters: the highest level that occurs twice, else the highest; 0 without any."""
     repeated = [level for level, count in counts.items() if count > 1]
     return min(repeated or counts or [0])
 
@@ -133,17 +124,28 @@ def heading_text(element: _Element) -> str:
     return " ".join(clean_text("".join(_said(element))).split())
 
 
-def tell_page(root: _Element, flow: TextFlow, chapters: ChapterWriter, marks: PageChapterMarks, images: Images) -> None:
-    """Say what the page says, from its first block to its last."""
-    _Page(flow, chapters, marks, images).tell(root)
+def tell_document(
+    root: _Element, builder: ScriptBuilder, include: Sequence[str], images: Images, marks: ChapterMarks | None = None
+) -> None:
+    """A document in one page. Without marks its headings begin chapters. Raises `DocumentError`."""
+    flow = TextFlow(builder)
+    chapters = ChapterWriter(flow, include)
+    level = 0 if marks else dividing_level(heading_counts(root))
+    PageTeller(flow, chapters, images, marks or {}, level).tell(root)
+    chapters.check()
 
 
-class _Page:
-    def __init__(self, flow: TextFlow, chapters: ChapterWriter, marks: PageChapterMarks, images: Images) -> None:
+class PageTeller:
+    """Says to a flow what a page says. heading_level: headings up to it begin chapters, as the marks do."""
+
+    def __init__(
+        self, flow: TextFlow, chapters: ChapterWriter, images: Images, marks: ChapterMarks, heading_level: int = 0
+    ) -> None:
         self._flow = flow
         self._images = images
         self._chapters = chapters
         self._marks = marks
+        self._heading_level = heading_level
         self._heading_depth = 0
         self._pre_depth = 0
         self._italic_depth = 0
@@ -157,6 +159,7 @@ class _Page:
         """The lists that are open: the number of the next item, None where items have none."""
 
     def tell(self, root: _Element) -> None:
+        """From its first block to its last."""
         walk = etree.iterwalk(root, events=("start", "end"))
         for event, element in walk:
             if event == "end":
@@ -186,11 +189,11 @@ class _Page:
             self._breaks = 0
         self._pre_depth += name == "pre"
         self._italic_depth += name in _ITALIC
-        for title in self._marks.ids.get(element.get("id") or "", ()):
-            self._chapters.begin(title)
+        for title in self._marks.get(element.get("id") or "", ()):
+            self._chapters.write(title)
         if name in HEADINGS:
-            if HEADINGS[name] <= self._marks.heading_level:
-                self._chapters.begin(heading_text(element))
+            if HEADINGS[name] <= self._heading_level:
+                self._chapters.write(heading_text(element))
             self._heading_depth += 1
             self._flow.begin_block(BlockKind.HEADING)
         elif name in _BLOCKS and not self._heading_depth and not _is_cell_text(element, name):
@@ -313,8 +316,8 @@ def is_silent(element: _Element) -> bool:
         return True
     if name == "pre" and _is_code(element):
         return True
-    roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}".split()
-    if not _SILENT_ROLES.isdisjoint(roles) or not _SILENT_CLASSES.isdisjoint((element.get("class") or "").split()):
+    classes = (element.get("class") or "").split()
+    if not (_SILENT_ROLES.isdisjoint(roles_of(element)) and _SILENT_CLASSES.isdisjoint(classes)):
         return True
     if name in _CELLS and _holds_stars(element):
         return True
@@ -341,8 +344,7 @@ def silent_kind(element: _Element) -> str:
         return ""
     if name == "pre":
         return "code"
-    roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}"
-    marks = f"{roles} {element.get('class') or ''}".lower()
+    marks = " ".join((*roles_of(element), element.get("class") or "")).lower()
     return next(
         (kind for word, kind in _KINDS_BY_MARK.items() if word in marks),
         "note mark" if name in ("a", "sup", *_CELLS) else "hidden text",
@@ -369,16 +371,12 @@ def _is_note_mark(element: _Element, name: str) -> bool:
     mark = _NOTE_MARK.fullmatch("".join(islice(map(str, element.itertext()), _MOST_QUOTED)).strip())
     if mark is None or (name == "a" and "#" not in (element.get("href") or "")):
         return False
-    is_raised = name == "sup" or any(local_name(each.tag) == "sup" for each in element) or _is_in(element, "sup")
+    around = (element.getparent(), *element)
+    is_raised = name == "sup" or any(each is not None and local_name(each.tag) == "sup" for each in around)
     if mark["open"] or (is_raised and name == "a"):
         return name == "a" or not mark["letter"]
     before = _MARKABLE.search(_text_before(element)[-20:])
     return before is not None and before[0].casefold() not in _NO_NOTED and not mark["letter"]
-
-
-def _is_in(element: _Element, name: str) -> bool:
-    parent = element.getparent()
-    return parent is not None and local_name(parent.tag) == name
 
 
 def _text_before(element: _Element) -> str:

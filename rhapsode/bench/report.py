@@ -52,17 +52,13 @@ def read_environment(command: Sequence[str]) -> Environment:
 
 
 def _commit() -> str | None:
+    """None also where git is not there or will not say."""
     if not (_ROOT / ".git").exists():
         return None
-    commit, changes = _git("rev-parse", "--short=12", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
-    return None if commit is None else f"{commit}{'+' if changes else ''}"
-
-
-def _git(*arguments: str) -> str | None:
-    """None where git is not there or will not say."""
+    command = ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
     try:
         outcome = subprocess.run(
-            ["git", *arguments], cwd=_ROOT, capture_output=True, text=True, check=False, timeout=_GIT_TIMEOUT_S
+            command, cwd=_ROOT, capture_output=True, text=True, check=False, timeout=_GIT_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

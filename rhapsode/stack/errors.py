@@ -20,8 +20,6 @@ class DataFolderTaken(StackError):
         super().__init__(
             f"{data_dir} is in use by {who}{where}; stop it (Ctrl-C where it runs) or choose another --data-dir"
         )
-        self.pid = pid
-        self.url = url
 
 
 class DataFolderUnusable(StackError):
@@ -102,4 +100,3 @@ class StackStartFailed(StackError):
         said = f": {last_words}" if last_words else ""
         self.exit_status = 2 if status == "ended with status 2" else 1
         super().__init__(f"{name} {status} while starting{said} (log: {log})")
-        self.log = log

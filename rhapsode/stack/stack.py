@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 from rhapsode.stack import processes
 from rhapsode.stack.address import listen, url_of
@@ -36,7 +35,10 @@ LOOK_S = 0.1
 
 
 class Stack:
-    """Use as a context manager, or call `start`, `wait_ready` and `stop`. One start only."""
+    """Use as a context manager, or call `start`, `wait_ready` and `stop`. One start only.
+
+    url: where the API listens; known after `start`.
+    """
 
     def __init__(self, options: StackOptions, environ: Mapping[str, str], observer: Observer) -> None:
         self._options = options
@@ -52,12 +54,7 @@ class Stack:
         self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="rhapsode-stack")
-        self._url = ""
-
-    @property
-    def url(self) -> str:
-        """Where the API listens; known after `start`."""
-        return self._url
+        self.url = ""
 
     def start(self) -> None:
         """Take folder and port and begin to start the processes. Raises `StackError`; then nothing was started."""
@@ -71,15 +68,17 @@ class Stack:
             raise DataFolderUnusable(self._data_dir.root, error) from error
         try:
             claim_format(self._data_dir)
-            _empty(self._data_dir.metrics)
-            orphans = end_orphans(_left_behind(self._data_dir))
+            for file in self._data_dir.metrics.iterdir():
+                file.unlink()
+            left_behind = read_state(self._data_dir)
+            orphans = end_orphans(left_behind.children if left_behind else ())
             known = self._environ.get("RHAPSODE_API_KEYS") or self._environ.get("RHAPSODE_OIDC_ISSUER", "")
             self._listener = listen(self._options.host, self._options.port, known)
         except BaseException:
             os.close(lock)
             raise
         self._lock = lock
-        self._url = url_of(self._listener)
+        self.url = url_of(self._listener)
         try:
             self._write_state(())
         except OSError as error:
@@ -162,7 +161,7 @@ class Stack:
             self._await_service(state)
 
     def _await_service(self, state: StateProbe) -> None:
-        with api_client(self._url) as client:
+        with api_client(self.url) as client:
             self._observer(WaitingFor("the API"))
             if not self._await(lambda: answers(client, "/livez")):
                 return
@@ -175,7 +174,7 @@ class Stack:
         card = state.model()
         self._has_come_up = True
         self._supervisor.announce()
-        self._observer(StackReady(self._url, card.name if card else "", card.notice if card else ""))
+        self._observer(StackReady(self.url, card.name if card else "", card.notice if card else ""))
         self._ready.set()
 
     def _await(self, is_so: Callable[[], bool]) -> bool:
@@ -220,7 +219,7 @@ class Stack:
         pid = os.getpid()
         mark = start_mark(pid) or ""
         state = StackState(
-            url=self._url,
+            url=self.url,
             pid=pid,
             mark=mark,
             lifetime=self._options.lifetime,
@@ -228,13 +227,3 @@ class Stack:
             children=children,
         )
         write_state(self._data_dir, state)
-
-
-def _empty(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.unlink()
-
-
-def _left_behind(data_dir: DataDir) -> tuple[ProcessRecord, ...]:
-    state = read_state(data_dir)
-    return state.children if state else ()

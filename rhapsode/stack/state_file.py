@@ -71,8 +71,8 @@ def write_state(data_dir: DataDir, state: StackState) -> None:
 
 def take_lock(data_dir: DataDir) -> int:
     """The right to run the only stack on this folder, as a descriptor. Raises `DataFolderTaken` saying by whom."""
-    descriptor = os.open(data_dir.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    if _try_lock(descriptor, fcntl.LOCK_EX):
+    descriptor = _open(data_dir.lock_file)
+    if _try_lock(descriptor):
         return descriptor
     os.close(descriptor)
     holder = read_state(data_dir)
@@ -84,7 +84,7 @@ def take_lock(data_dir: DataDir) -> int:
 @contextmanager
 def using_stack(data_dir: DataDir) -> Generator[None]:
     """While this is held, a stack that another command started for itself waits with its end."""
-    descriptor = _open_users(data_dir.users_file)
+    descriptor = _open(data_dir.users_file)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
@@ -93,20 +93,21 @@ def using_stack(data_dir: DataDir) -> Generator[None]:
 
 
 def is_used_by_others(data_dir: DataDir) -> bool:
-    descriptor = _open_users(data_dir.users_file)
+    descriptor = _open(data_dir.users_file)
     try:
-        return not _try_lock(descriptor, fcntl.LOCK_EX)
+        return not _try_lock(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _open_users(path: Path) -> int:
+def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _try_lock(descriptor: int, kind: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
+    """False where another process holds it."""
     try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

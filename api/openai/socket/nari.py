@@ -179,12 +179,8 @@ class NariMachine:
         self._count(append.sequence)
         had_begun = self._text.has_begun
         text = self._text.add(append.text)
-        return [*self._onward(text, had_begun=had_begun), self._ack(append.type, append.sequence)]
-
-    def _onward(self, text: str, *, had_begun: bool) -> list[Action]:
-        if not text:
-            return []
-        return [ExtendUtterance(text, is_last=False) if had_begun else Speak(text)]
+        onward = ExtendUtterance(text, is_last=False) if had_begun else Speak(text)
+        return [*([onward] if text else []), self._ack(append.type, append.sequence)]
 
     def _end(self, end: InputTextEnd) -> list[Action]:
         self._require(_State.TAKING, "no request takes text now")

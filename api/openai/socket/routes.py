@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from anyio.to_thread import run_sync
@@ -28,14 +28,13 @@ from api.http.parsing import parse_fields
 from api.http.problems.handlers import storage_problem
 from api.http.problems.problem import HttpProblem, internal, invalid_header, problem_response, upgrade_required
 from api.live.errors import server_stopping
-from api.live.speech import LiveSpeech
 from api.openai.leniency import Wish
 from api.openai.live_orders import forget_brought, live_order
 from api.openai.socket.actions import FoundVoice, Message, ProtocolMachine
 from api.openai.socket.nari import NariMachine
-from api.openai.socket.session import Session
+from api.openai.socket.session import ResolvedSpeech, Session
 from api.openai.socket.streaming_text import StreamingTextMachine
-from api.openai.socket.utterance import SocketUtterance, SoundFormat, StreamedSound, WholeSound
+from api.openai.socket.utterance import SocketUtterance, StreamedSound, WholeSound
 from api.openai.socket.waits import MessageTimeouts
 from api.services.container import ApiServices
 from api.voices.matching import choose_model
@@ -154,21 +153,6 @@ ANY_TEXT = "1"
 """A placeholder for the unknown text: every model and language can speak it."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedSpeech:
-    """order: without its text. key: the caller's, for its usage."""
-
-    live: LiveSpeech
-    tenant: TenantId
-    key: str
-    order: LiveOrder
-    voice: FoundVoice
-    make_sound: Callable[[], SoundFormat]
-
-    def begin(self, text: str) -> SocketUtterance:
-        return SocketUtterance(self.live, self.tenant, self.key, self.order, text, self.make_sound())
-
-
 @dataclass(slots=True)
 class Orders:
     """Of one connection. Each request after the first is authenticated and counted again."""
@@ -179,21 +163,22 @@ class Orders:
     _is_first: bool = field(default=True, init=False)
     _order: LiveOrder | None = field(default=None, init=False)
 
-    async def resolve(self, fields: Message, is_whole: bool) -> AskedSpeech:  # noqa: FBT001 - one of two shapes
+    async def resolve(self, fields: Message, is_whole: bool) -> ResolvedSpeech:  # noqa: FBT001 - one of two shapes
         """Raises a `Problem` or a `StorageError`."""
         if not self._is_first:
             await identify_again(self.connection, self.services)
         self._is_first = False
         asked = _wish(fields)
         await self.forget()
-        live, order, voice = await run_sync(_found, self.services, self.tenant, asked)
-        self._order = live
+        order, wanted, voice = await run_sync(_found, self.services, self.tenant, asked)
+        self._order, live, key = order, self.services.live, caller_key()
 
-        def make_sound() -> SoundFormat:
+        def begin(text: str) -> SocketUtterance:
             kind = WholeSound if is_whole else StreamedSound
-            return kind(order.response_format, voice.sample_rate_hz, order.speed, self.services.live.encoders)
+            sound = kind(wanted.response_format, voice.sample_rate_hz, wanted.speed, live.encoders)
+            return SocketUtterance(live.speech, self.tenant, key, order, text, sound)
 
-        return AskedSpeech(self.services.live.speech, self.tenant, caller_key(), live, voice, make_sound)
+        return ResolvedSpeech(voice, begin)
 
     async def forget(self) -> None:
         """Remove the voice of the last request. Raises `StoreUnavailable`."""

@@ -65,13 +65,12 @@ class RunningUtterance(Protocol):
     async def speak(self, on_start: OnStart, on_audio: OnAudio) -> UtteranceOutcome: ...
 
 
-class ResolvedSpeech(Protocol):
-    """What the fields of a request came to."""
+@dataclass(frozen=True, slots=True)
+class ResolvedSpeech:
+    """What the fields of a request came to. begin: an utterance, with its first text."""
 
-    @property
-    def voice(self) -> FoundVoice: ...
-
-    def begin(self, text: str) -> RunningUtterance: ...
+    voice: FoundVoice
+    begin: Callable[[str], RunningUtterance]
 
 
 Resolve: TypeAlias = Callable[[Message, bool], Awaitable[ResolvedSpeech]]

@@ -58,7 +58,6 @@ _OF_THE_NEXT = ("session.config", "input.text", "input.done")
 class StreamingTextMachine:
     def __init__(self) -> None:
         self._state = _State.NEW
-        self._is_configured = False
         self._manner = SessionManner(type="session.config")
         self._format = "wav"
         self._asked = (self._manner, self._format)
@@ -98,7 +97,6 @@ class StreamingTextMachine:
     def configured(self, voice: FoundVoice) -> list[Action]:
         self._rate_hz, self._notes = voice.sample_rate_hz, voice.notes
         self._manner, self._format = self._asked
-        self._is_configured = True
         self._state = _State.READY
         self._forget_utterance()
         return []
@@ -216,7 +214,7 @@ class StreamingTextMachine:
         return [Stop(), *ends, *self._over(cancelled=True)]
 
     def _fault(self, problem: HttpProblem) -> list[Action]:
-        return [self._error(problem)] if self._is_configured else self.violated(problem)
+        return self.violated(problem) if self._state is _State.NEW else [self._error(problem)]
 
     def _ended(self, **more: JsonValue) -> list[Action]:
         """Of the speech: the utterance is over when its text has ended too."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from lxml import etree
 
 from reading.documents.archive import Archive
-from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.docx.body import html_of
 from reading.documents.docx.numbering import read_numbering
@@ -15,11 +14,10 @@ from reading.documents.docx.styles import read_styles
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import local_name, parse_xml
-from reading.documents.page import PageChapterMarks, chapter_level, tell_page
+from reading.documents.page import tell_document
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList
 from reading.script.script import Script
-from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
@@ -40,10 +38,7 @@ def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     styles, numbering = (_part(archive, f"{_FOLDER}{name}.xml", builder.repairs) for name in ("styles", "numbering"))
     root = html_of(body, read_styles(styles), read_numbering(numbering))
     name_bold_headings(root)
-    flow = TextFlow(builder)
-    chapters = ChapterWriter(flow, include)
-    tell_page(root, flow, chapters, PageChapterMarks(chapter_level(root)), images)
-    chapters.check()
+    tell_document(root, builder, include, images)
     core = _part(archive, "docProps/core.xml", builder.repairs)
     title, author, language = (_property(core, name) for name in ("title", "creator", "language"))
     script = builder.build(title=title, author=author, language=language)

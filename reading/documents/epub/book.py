@@ -17,15 +17,7 @@ from reading.documents.epub.package import Package, read_package
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import local_name, parse_xhtml
-from reading.documents.page import (
-    HEADINGS,
-    PageChapterMarks,
-    dividing_level,
-    first_heading,
-    heading_counts,
-    heading_text,
-    tell_page,
-)
+from reading.documents.page import HEADINGS, PageTeller, dividing_level, first_heading, heading_counts, heading_text
 from reading.documents.plain.contents import CONTENTS_HEADINGS
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList
@@ -61,7 +53,7 @@ def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
         else:
             marks = _contents_marks(root, contents.get(page, ()), chapters) if contents else {}
             marks = marks if contents else _heading_marks(root, counts, chapters)
-            tell_page(root, flow, chapters, PageChapterMarks(ids=marks), images)
+            PageTeller(flow, chapters, images, marks).tell(root)
     chapters.check()
     script = builder.build(package.title, package.author, package.language, _cover(archive, package))
     if not script.text.strip() and not include:
@@ -91,7 +83,7 @@ def _contents_marks(
         if entry.fragment in known:
             marks[entry.fragment] = (*marks.get(entry.fragment, ()), entry.title)
         else:
-            chapters.begin(entry.title)
+            chapters.write(entry.title)
     return marks
 
 
@@ -101,7 +93,7 @@ def _heading_marks(root: _Element, counts: Counter[int], chapters: ChapterWriter
         name_bold_headings(root)
     level = dividing_level(counts) if counts else max(HEADINGS.values())
     headings = [each for each in root.iter() if HEADINGS.get(local_name(each.tag), 7) <= level]
-    chapters.begin(heading_text(headings[0]) if headings else first_heading(root))
+    chapters.write(heading_text(headings[0]) if headings else first_heading(root))
     marks: dict[str, tuple[str, ...]] = {}
     for number, each in enumerate(headings[1:]):
         each.set("id", f"{number} {each.get('id') or ''}")

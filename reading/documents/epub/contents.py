@@ -11,14 +11,14 @@ from reading.documents.archive import Archive
 from reading.documents.characters import clean_text, decode_markup
 from reading.documents.epub.package import Package
 from reading.documents.errors import DocumentError
-from reading.documents.markup import local_name, parse_xhtml
+from reading.documents.markup import local_name, parse_xhtml, roles_of
 from reading.script.left_out import LeftOutList
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
 MAX_DEPTH = 20
 
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+_TOC = frozenset({"toc", "doc-toc"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,9 @@ def read_contents(archive: Archive, package: Package, repairs: LeftOutList) -> t
 
 def _from_nav(root: _Element) -> Iterator[tuple[str, str]]:
     for nav in root.iter():
-        if local_name(nav.tag) == "nav" and _is_toc(nav):
+        if local_name(nav.tag) == "nav" and not _TOC.isdisjoint(roles_of(nav)):
             yield from _from_list(nav, 1)
             return
-
-
-def _is_toc(nav: _Element) -> bool:
-    roles = f"{nav.get(_EPUB_TYPE) or nav.get('epub:type') or ''} {nav.get('role') or ''}".split()
-    return "toc" in roles or "doc-toc" in roles
 
 
 def _from_list(parent: _Element, depth: int) -> Iterator[tuple[str, str]]:

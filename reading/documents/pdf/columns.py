@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import accumulate
 
 from reading.documents.pdf.lines import PdfLine, Row
 from reading.documents.pdf.runs import Run
@@ -56,14 +57,6 @@ class _Piece:
         return max(run.right for run in self.runs)
 
 
-@dataclass(slots=True)
-class _Band:
-    """What stands beside each other between two spanning lines."""
-
-    left: list[Row] = field(default_factory=list[Row])
-    right: list[Row] = field(default_factory=list[Row])
-
-
 def columns_of(rows: Sequence[Row], depth: int = MOST_DEPTH) -> list[Column]:
     """Of one page, in reading order."""
     gutter = _gutter(rows) if depth else None
@@ -71,20 +64,20 @@ def columns_of(rows: Sequence[Row], depth: int = MOST_DEPTH) -> list[Column]:
         return [_column(rows)] if rows else []
     columns: list[Column] = []
     spanning: list[Row] = []
-    band = _Band()
+    beside: tuple[list[Row], list[Row]] = [], []
     for row in rows:
         sides = _sides(row, gutter)
         if sides is None:
-            columns += _read(band, depth)
-            band = _Band()
+            columns += _read(beside, depth)
+            beside = [], []
             spanning.append(row)
             continue
         if spanning:
             columns.append(_column(spanning))
             spanning = []
-        for side, place in zip(sides, (band.left, band.right), strict=True):
+        for side, place in zip(sides, beside, strict=True):
             place += side
-    columns += _read(band, depth)
+    columns += _read(beside, depth)
     return columns + ([_column(spanning)] if spanning else [])
 
 
@@ -94,8 +87,9 @@ def _column(rows: Sequence[Row]) -> Column:
     return Column(tuple(line for line in lines if line.text))
 
 
-def _read(band: _Band, depth: int) -> Iterator[Column]:
-    for rows in (band.left, band.right):
+def _read(beside: Sequence[Sequence[Row]], depth: int) -> Iterator[Column]:
+    """What stands left and right of a gap, between two spanning lines."""
+    for rows in beside:
         yield from columns_of(rows, depth - 1)
 
 
@@ -135,12 +129,7 @@ def _crossings(pieces: Sequence[_Piece], start: float, end: float) -> list[int] 
     for piece in pieces:
         steps[int((piece.left - start) / _BIN)] += 1
         steps[min(num_bins, int((piece.right - start) / _BIN) + 1)] -= 1
-    covered: list[int] = []
-    count = 0
-    for step in steps[:-1]:
-        count += step
-        covered.append(count)
-    return covered
+    return list(accumulate(steps[:-1]))
 
 
 def _middle_of_lowest(crossed: Sequence[int]) -> int:

@@ -8,17 +8,13 @@ from dataclasses import replace
 
 from reading.documents.pdf.columns import Column
 from reading.documents.pdf.lines import PdfLine
+from reading.documents.plain.contents import CONTENTS_HEADINGS
 
 LEAST_ENTRIES = 3
 
 _LEADER = re.compile(r"(?<![.·•…_])(?<![.·•…_][ ])(?:[.·•…_][ ]{0,2}+){3,}+(?:\d{1,5}|[ivxlc]{1,8})$", re.IGNORECASE)
 _PAGE = re.compile(r"[ ](?:\d{1,5}|[ivxlc]{1,8})$")
-_HEADINGS = frozenset(
-    {
-        *("contents", "table of contents", "inhalt", "inhaltsverzeichnis", "sommaire", "table des matières", "índice"),
-        *("indice", "inhoud", "list of figures", "list of tables"),
-    }
-)
+_HEADINGS = CONTENTS_HEADINGS | {"list of figures", "list of tables"}
 
 
 def without_contents(columns: Sequence[Column]) -> list[Column]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from reading.documents.pdf.lines import Row
@@ -103,7 +103,9 @@ def _numbered(pages: Sequence[Sequence[Row]]) -> Iterator[Place]:
         if match is None:
             continue
         if match["roman"]:
-            yield from _roman(index, place, row)
+            # A chapter's number is written in capitals.
+            if row.line.text.islower():
+                yield index, place
         else:
             steps[int(match["number"]) - index].append((index, place))
     yield from _counting(steps, min(LEAST_PAGES, len(pages)))
@@ -128,17 +130,8 @@ def _counting(steps: Mapping[int, Sequence[Place]], least: int) -> Iterator[Plac
             yield from places
 
 
-def _roman(index: int, place: int, row: Row) -> Iterator[Place]:
-    """In small letters: a chapter's number is written in capitals."""
-    if row.line.text.islower():
-        yield index, place
-
-
 def _edges(pages: Sequence[Sequence[Row]]) -> Iterator[tuple[int, int, Row]]:
     for index, rows in enumerate(pages):
-        for place in sorted(_edge_places(len(rows))):
-            yield index, place, rows[place]
-
-
-def _edge_places(num_rows: int) -> Iterable[int]:
-    return {*range(min(EDGE_ROWS, num_rows)), *range(max(0, num_rows - EDGE_ROWS), num_rows)}
+        for place, row in enumerate(rows):
+            if place < EDGE_ROWS or place >= len(rows) - EDGE_ROWS:
+                yield index, place, row

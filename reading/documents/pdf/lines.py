@@ -55,7 +55,25 @@ class Row:
 
     @property
     def line(self) -> PdfLine:
-        return line_of(self.runs, self.page)
+        parts: list[str] = []
+        gaps = 0
+        for before, run in zip((None, *self.runs), self.runs, strict=False):
+            gap = 0.0 if before is None else (run.left - before.right) / max(run.size, before.size)
+            gaps += gap > CELL_GAP
+            if before is not None and (gap > _SPACE or (run.follows_space and not run.shift)):
+                parts.append(" ")
+            parts.append(_said(run, before))
+        length = sum(len(run.text) for run in self.runs)
+        return PdfLine(
+            text=" ".join("".join(parts).split()),
+            left=self.runs[0].left,
+            right=max(run.right for run in self.runs),
+            baseline=self.runs[-1].baseline,
+            size=_common_size(self.runs),
+            page=self.page,
+            is_bold=sum(len(run.text) for run in self.runs if run.is_bold) > 0.8 * length,
+            is_table=gaps > 1,
+        )
 
     def pieces(self) -> Iterator[tuple[Run, ...]]:
         """What gaps divide that are wider than spaces."""
@@ -79,28 +97,6 @@ def rows_of(page: PdfPage) -> list[Row]:
             rows.append([run])
     made = [Row(tuple(unspaced(sorted(row, key=lambda run: run.left))), page.index) for row in rows]
     return list(_with_initials(made))
-
-
-def line_of(runs: Sequence[Run], page: int) -> PdfLine:
-    parts: list[str] = []
-    gaps = 0
-    for before, run in zip((None, *runs), runs, strict=False):
-        gap = 0.0 if before is None else (run.left - before.right) / max(run.size, before.size)
-        gaps += gap > CELL_GAP
-        if before is not None and (gap > _SPACE or (run.follows_space and not run.shift)):
-            parts.append(" ")
-        parts.append(_said(run, before))
-    length = sum(len(run.text) for run in runs)
-    return PdfLine(
-        text=" ".join("".join(parts).split()),
-        left=runs[0].left,
-        right=max(run.right for run in runs),
-        baseline=runs[-1].baseline,
-        size=_common_size(runs),
-        page=page,
-        is_bold=sum(len(run.text) for run in runs if run.is_bold) > 0.8 * length,
-        is_table=gaps > 1,
-    )
 
 
 def _levelled(runs: Sequence[Run]) -> Iterator[Run]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from lxml import etree
 
 from reading.cleaning.cleaning import without_litter
-from reading.documents.chapters import ChapterWriter
 from reading.documents.characters import clean_text
 from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.headings import with_bare_headings_joined
-from reading.documents.page import PageChapterMarks, chapter_level, tell_page
+from reading.documents.page import tell_document
 from reading.documents.pdf.columns import Column, columns_of
 from reading.documents.pdf.contents import named_in, without_contents
 from reading.documents.pdf.furniture import without_furniture, without_line_numbers
@@ -27,7 +27,6 @@ from reading.documents.plain.numbering import PARTS, read_label
 from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
-from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
 
 MOST_UNKNOWN = 0.3
@@ -55,11 +54,7 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
         raise DocumentError("all that the PDF's pages say is a running head or foot, as of a scan", ONLY_PICTURES)
     places = chapter_places(file.outline(), passages)
     root = _html_of(passages, places)
-    flow = TextFlow(builder)
-    chapters = ChapterWriter(flow, include)
-    titles = {str(place): found for place, found in places.items()}
-    tell_page(root, flow, chapters, PageChapterMarks(0 if titles else chapter_level(root), titles), images)
-    chapters.check()
+    tell_document(root, builder, include, images, {str(place): titles for place, titles in places.items()})
     script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
     return without_litter(with_bare_headings_joined(script), is_book=True)
 
@@ -80,7 +75,7 @@ def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]
     left_out = builder.left_out
     printed = [without_line_numbers(rows_of(page), left_out) for page in pages]
     rows = without_furniture(printed)
-    _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
+    _list_gone("running head, foot or page number", chain(*printed), chain(*rows), left_out)
     columns = [column for page in rows for column in columns_of(page) if column.lines]
     size = body_size((line.size, len(line.text)) for column in columns for line in column.lines)
     with_notes, columns = columns, without_notes(columns, size)
@@ -96,16 +91,12 @@ def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]
     return whole_words(passages_of(paragraphs_of(columns), size))
 
 
-def _rows(pages: Sequence[Sequence[Row]]) -> list[Row]:
-    return [row for page in pages for row in page]
-
-
-def _lines(columns: Sequence[Column]) -> list[PdfLine]:
-    return [line for column in columns for line in column.lines]
+def _lines(columns: Sequence[Column]) -> Iterator[PdfLine]:
+    return chain.from_iterable(column.lines for column in columns)
 
 
 def _list_gone(
-    kind: str, before: Sequence[Row | PdfLine], after: Sequence[Row | PdfLine], left_out: LeftOutList
+    kind: str, before: Iterable[Row | PdfLine], after: Iterable[Row | PdfLine], left_out: LeftOutList
 ) -> None:
     kept = set(map(id, after))
     for each in before:

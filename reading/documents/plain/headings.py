@@ -94,7 +94,7 @@ def _is_listed_title(text: str, contents: frozenset[str]) -> bool:
 
 def _firm(candidates: Sequence[_Candidate], contents: frozenset[str]) -> Iterator[_Candidate]:
     """Those that need no others to bear them out. A title that the contents name comes once, with its number if any."""
-    firm = [each for each in candidates if each.label is not None and _is_firm(each, contents)]
+    firm = [each for each in candidates if _is_firm(each, contents)]
     used = frozenset().union(*(_keys(each) for each in firm))
     yield from firm
     untitled = {each.at: each for each in candidates if each.label is not None and not each.label.title}

@@ -34,12 +34,11 @@ _BRACKET = re.compile(r"[\[\]]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """A stretch of the script's text: a line of a heading, or what stands between two."""
+class _HeadingLine:
+    """A line of a heading, in the script's text."""
 
     start: int
     end: int
-    is_heading: bool
 
 
 def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), images: Images = Images.SKIP) -> Script:
@@ -101,11 +100,11 @@ def _with_paragraphs(text: str) -> str:
 
 def _chosen(
     text: str, headings: Sequence[Heading], include: Sequence[str]
-) -> tuple[str, list[_Piece], tuple[ScriptChapter, ...]]:
+) -> tuple[str, list[_HeadingLine], tuple[ScriptChapter, ...]]:
     """The text of the chapters that are wanted, where its headings stand, and where its chapters begin."""
     choice = ChapterChoice(include)
     parts: list[str] = []
-    pieces: list[_Piece] = []
+    pieces: list[_HeadingLine] = []
     chapters: list[ScriptChapter] = []
     shift, at = 0, 0
     for heading in (*headings, None):
@@ -122,12 +121,12 @@ def _chosen(
             if choice.is_wanted:
                 chapters.append(ScriptChapter(number, heading.begins, heading.start - shift))
         if choice.is_wanted:
-            pieces += [_Piece(line.start - shift, line.end - shift, is_heading=True) for line in heading.lines]
+            pieces += [_HeadingLine(line.start - shift, line.end - shift) for line in heading.lines]
     choice.check()
     return "".join(parts), pieces, tuple(chapters)
 
 
-def _divided(blocks: Sequence[Block], headings: Sequence[_Piece]) -> Iterator[Block]:
+def _divided(blocks: Sequence[Block], headings: Sequence[_HeadingLine]) -> Iterator[Block]:
     """The blocks, with each heading's line as a separate block in the job's voice."""
     cuts = iter((*headings, None))
     heading = next(cuts)

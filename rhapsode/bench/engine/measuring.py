@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -25,6 +26,7 @@ import numpy as np
 
 from rhapsode.bench.children import report_to_parent
 from rhapsode.bench.engine.report import (
+    FRAME_S,
     START_STAGE,
     Begins,
     Card,
@@ -69,7 +71,7 @@ _LONG_FRAMES = 900
 _HEARD_FRAMES = 60
 _NOT_COUNTED = 3
 _MOST_WARM_UP_S = 10.0
-_FRAME_S = 0.08
+_FABLES = Path(__file__).resolve().parents[2] / "demo" / "fables.txt"
 
 
 class NothingEnded(Exception):
@@ -201,7 +203,7 @@ def closed_loop(
     driver.stop()
     if not requests:
         raise NothingEnded(f"fewer than {streams} requests ended in {most_s:.0f} s, too few to measure")
-    return DeliveryWindow(last_s - started_s, requests, frames * _FRAME_S)
+    return DeliveryWindow(last_s - started_s, requests, frames * FRAME_S)
 
 
 def first_audio_ms(driver: Driver, running: int, samples: int, most_s: float) -> list[float]:
@@ -254,14 +256,12 @@ def main() -> None:
     report_to_parent(Begins(START_STAGE))
     try:
         engine, started = start(task)
-    except StartError as error:
-        report_to_parent(StageFailed(START_STAGE, one_line(error), is_final=True))
-        return
-    except (RuntimeError, MemoryError) as error:  # CUDA's, out of memory among them
-        report_to_parent(StageFailed(START_STAGE, one_line(error)))
+    except (StartError, RuntimeError, MemoryError) as error:  # CUDA's, out of memory among them
+        report_to_parent(StageFailed(START_STAGE, one_line(error), is_final=isinstance(error, StartError)))
         return
     report_to_parent(started)
-    driver = Driver(engine, voice_for(engine), words_of(task), (task.frames[0], task.frames[1]))
+    words = _FABLES.read_text(encoding="utf-8").split()
+    driver = Driver(engine, voice_for(engine), words, (task.frames[0], task.frames[1]))
     try:
         warm_up(driver)
         measure(driver, stages_of(task, driver), until_s)
@@ -294,32 +294,26 @@ def stages_of(task: EngineTask, driver: Driver) -> list[Stage]:
     streams = sorted({min(wanted, slots) for wanted in task.streams})
     heard = [running for running in task.first_running if running < slots]
     return [
-        *((first_audio_stage(running), _first_audio(driver, running)) for running in heard),
-        *((streams_stage(count), _closed_loop(driver, count, task.device)) for count in streams),
+        *((first_audio_stage(running), partial(_first_audio, driver, running)) for running in heard),
+        *((streams_stage(count), partial(_closed_loop, driver, task.device, count)) for count in streams),
     ]
 
 
-def _first_audio(driver: Driver, running: int) -> Callable[[float], FirstAudio]:
-    def find(most_s: float) -> FirstAudio:
-        waits_ms = first_audio_ms(driver, running, _AUDIO_SAMPLES, most_s)
-        return FirstAudio(running, tuple(round(wait_ms, 2) for wait_ms in waits_ms))
-
-    return find
+def _first_audio(driver: Driver, running: int, most_s: float) -> FirstAudio:
+    waits_ms = first_audio_ms(driver, running, _AUDIO_SAMPLES, most_s)
+    return FirstAudio(running, tuple(round(wait_ms, 2) for wait_ms in waits_ms))
 
 
-def _closed_loop(driver: Driver, streams: int, device: str) -> Callable[[float], ClosedLoop]:
-    def find(most_s: float) -> ClosedLoop:
-        window = closed_loop(driver, streams, min(MOST_WINDOW_S, most_s / 2), most_s)
-        return ClosedLoop(
-            streams=streams,
-            window_s=round(window.seconds, 2),
-            requests=window.requests,
-            audio_s_per_s=round(window.audio_s_per_s, 2),
-            real_time_per_stream=round(window.audio_s_per_s / streams, 2),
-            memory_bytes=memory_bytes(device),
-        )
-
-    return find
+def _closed_loop(driver: Driver, device: str, streams: int, most_s: float) -> ClosedLoop:
+    window = closed_loop(driver, streams, min(MOST_WINDOW_S, most_s / 2), most_s)
+    return ClosedLoop(
+        streams=streams,
+        window_s=round(window.seconds, 2),
+        requests=window.requests,
+        audio_s_per_s=round(window.audio_s_per_s, 2),
+        real_time_per_stream=round(window.audio_s_per_s / streams, 2),
+        memory_bytes=memory_bytes(device),
+    )
 
 
 def start(task: EngineTask) -> tuple[NativeEngine, Started]:
@@ -385,10 +379,6 @@ def _buzz(info: EngineInfo) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     t = np.arange(3 * info.sample_rate_hz) / info.sample_rate_hz
     tones = sum(np.sin(2 * np.pi * 110 * n * t) / n for n in range(1, 10))
     return (0.15 * tones * (0.6 + 0.4 * np.sin(2 * np.pi * 3 * t))).astype(np.float32)
-
-
-def words_of(task: EngineTask) -> list[str]:
-    return Path(task.words).read_text(encoding="utf-8").split()
 
 
 def memory_bytes(device: str) -> int:

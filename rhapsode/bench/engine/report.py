@@ -14,6 +14,9 @@ from rhapsode.bench.report import Environment, ReportFile
 from rhapsode.bench.statistics import cost_of_audio_hour, percentile
 from rhapsode.bench.text import table
 
+FRAME_S = 0.08
+"""Of speech in a codec frame."""
+
 SMALL_VOICE = Path(str(files("worker"))) / "small_voice"
 
 
@@ -23,8 +26,8 @@ class EngineTask:
 
     checkpoint: a folder in the published layout. draw_size: of the random weights to write there if it is absent.
     slots: as many as are wanted, of which memory may allow fewer. streams: requests in flight, one closed loop each.
-    first_running: how many other streams run beside a first audio. frames: of a request, least and most. words: a text
-    file to take words from. seconds: what is not begun by then is left out.
+    first_running: how many other streams run beside a first audio. frames: of a request, least and most. seconds: what
+    is not begun by then is left out.
     """
 
     checkpoint: str
@@ -36,7 +39,6 @@ class EngineTask:
     streams: tuple[int, ...]
     first_running: tuple[int, ...]
     frames: tuple[int, int]
-    words: str
     seconds: float
 
 
@@ -155,10 +157,6 @@ class ModelReport(BaseModel):
     first_audio: list[FirstAudio] = []
     failed: list[StageFailed] = []
     left_out: list[StageLeftOut] = []
-
-    @property
-    def fastest(self) -> ClosedLoop | None:
-        return max(self.closed_loop, key=lambda row: row.audio_s_per_s, default=None)
 
 
 class BenchReport(ReportFile):

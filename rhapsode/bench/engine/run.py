@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from rhapsode.bench.children import child_process
 from rhapsode.bench.engine.report import (
+    FRAME_S,
     START_STAGE,
     Begins,
     BenchReport,
@@ -37,7 +38,6 @@ FIRST_RUNNING = (0, 32)
 GPU_FRAMES = (63, 188)
 CPU_FRAMES = (13, 38)
 _SLOTS_BESIDE = 8
-_FRAME_S = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +70,24 @@ class EngineRun:
 
     @property
     def request_s(self) -> tuple[float, float]:
-        return round(self.frames[0] * _FRAME_S, 1), round(self.frames[1] * _FRAME_S, 1)
+        return round(self.frames[0] * FRAME_S, 1), round(self.frames[1] * FRAME_S, 1)
 
 
 def plan_runs(models: Sequence[BenchModel], device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
     """On a GPU two engines a model: a small one for the wait of one, then one with as many slots as are wanted."""
-    return [run for model in models for run in _runs_of(model, device, precision, streams)]
-
-
-def _runs_of(model: BenchModel, device: str, precision: str, streams: tuple[int, ...]) -> list[EngineRun]:
-    if not device.startswith("cuda"):
-        return [
-            EngineRun(model, device, "balanced", precision, max(streams), streams, FIRST_RUNNING[:1], CPU_FRAMES, 1)
-        ]
-    slots = max(FIRST_RUNNING) + _SLOTS_BESIDE
-    return [
-        EngineRun(model, device, "latency", precision, slots, (), FIRST_RUNNING, GPU_FRAMES, 2),
-        EngineRun(model, device, "throughput", precision, max(streams), streams, (), GPU_FRAMES, 3),
-    ]
+    few, many = max(FIRST_RUNNING) + _SLOTS_BESIDE, max(streams)
+    runs: list[EngineRun] = []
+    for model in models:
+        if device.startswith("cuda"):
+            runs.append(EngineRun(model, device, "latency", precision, few, (), FIRST_RUNNING, GPU_FRAMES, 2))
+            runs.append(EngineRun(model, device, "throughput", precision, many, streams, (), GPU_FRAMES, 3))
+        else:
+            alone = FIRST_RUNNING[:1]
+            runs.append(EngineRun(model, device, "balanced", precision, many, streams, alone, CPU_FRAMES, 1))
+    return runs
 
 
 COMMAND = (sys.executable, "-m", "rhapsode.bench.engine.measuring")
-WORDS = Path(__file__).resolve().parents[2] / "demo" / "fables.txt"
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
 _LEAST_RUN_S = 5.0
@@ -190,7 +186,6 @@ class _Collector:
             streams=run.streams,
             first_running=run.first_running,
             frames=run.frames,
-            words=str(WORDS),
             seconds=round(seconds, 1),
         )
         with child_process([*self.command, json.dumps(asdict(task))], seconds + _GRACE_S) as child:

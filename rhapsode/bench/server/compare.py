@@ -105,18 +105,14 @@ def _unlike(first: ServerReport, second: ServerReport) -> Iterator[str]:
     ours, theirs = first.asked, second.asked
     for name, one, other in (
         ("the seed of the texts", ours.seed, theirs.seed),
-        ("the lengths of the texts", list(ours.levels), list(theirs.levels)),
-        ("the languages of the texts", list(ours.languages), list(theirs.languages)),
+        ("the lengths of the texts", ", ".join(ours.levels), ", ".join(theirs.levels)),
+        ("the languages of the texts", ", ".join(ours.languages), ", ".join(theirs.languages)),
         ("the client's CPU", first.environment.cpu, second.environment.cpu),
         ("the client's cores", first.environment.cores, second.environment.cores),
         ("the client's processes", ours.clients, theirs.clients),
     ):
         if one != other:
-            yield f"{name}: {_shown(one)} and {_shown(other)}"
-
-
-def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield f"{name}: {one} and {other}"
 
 
 def text_comparison(comparison: Comparison) -> str:

@@ -130,13 +130,12 @@ async def connected(origin: Origin) -> AsyncGenerator[HttpConnection]:
 
 
 WORD_EVERY_S = 0.01
-_WORD = re.compile(r"\S+\s*")
+_PIECE = re.compile(r"\A\s+|\S+\s*")
 
 
 def pieces_of(text: str) -> list[str]:
     """Words with the white space behind them; together they are the text."""
-    first = _WORD.search(text)
-    return _WORD.findall(text) if first is None or not first.start() else [text[: first.start()], *_WORD.findall(text)]
+    return _PIECE.findall(text)
 
 
 async def speak_over_socket(

@@ -6,7 +6,7 @@ import importlib
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
@@ -29,23 +29,13 @@ class DeviceUse:
     watts: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """at_s: on the monotonic clock."""
-
-    at_s: float
-    memory_mib: float
-    watts: float | None
-
-
 class DeviceWatch:
     """Reads the GPUs five times a second while it is entered; does nothing where NVML is not there or has none."""
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, url: str) -> None:
         self._nvml = _nvml() if is_of_this_machine(url) else None
-        self._clock = clock
         self._devices: list[Any] = []
-        self._samples: list[_Sample] = []
+        self._samples: list[tuple[float, DeviceUse]] = []
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -68,11 +58,7 @@ class DeviceWatch:
 
     def between(self, begins_s: float, ends_s: float) -> DeviceUse | None:
         """Of this part of the monotonic clock; None where nothing was read in it."""
-        read = [each for each in self._samples if begins_s <= each.at_s <= ends_s]
-        if not read:
-            return None
-        mean = _mean_watts([each.watts for each in read])
-        return DeviceUse(len(self._devices), max(each.memory_mib for each in read), mean)
+        return joined_devices([used for at_s, used in self._samples if begins_s <= at_s <= ends_s])
 
     def _begin(self, nvml: ModuleType) -> None:
         with suppress(nvml.NVMLError):
@@ -86,7 +72,8 @@ class DeviceWatch:
             # A GPU that is lost in the middle tells nothing more; the measurement goes on without it.
             with suppress(nvml.NVMLError):
                 taken = sum(nvml.nvmlDeviceGetMemoryInfo(each).used for each in self._devices)
-                self._samples.append(_Sample(self._clock(), taken / _MIB, self._watts(nvml)))
+                used = DeviceUse(len(self._devices), taken / _MIB, self._watts(nvml))
+                self._samples.append((time.monotonic(), used))
             if self._ended.wait(SAMPLE_EVERY_S):
                 return
 
@@ -98,18 +85,13 @@ class DeviceWatch:
 
 
 def joined_devices(used: Sequence[DeviceUse | None]) -> DeviceUse | None:
-    """Of windows alike in length, as one; None where one of them has none."""
+    """Of samples, or windows alike in length, as one; None where one of them has none, or there are none."""
     known = [each for each in used if each is not None]
     if not known or len(known) < len(used):
         return None
-    mean = _mean_watts([each.watts for each in known])
+    watts = [each.watts for each in known if each.watts is not None]
+    mean = sum(watts) / len(watts) if len(watts) == len(known) else None
     return DeviceUse(known[0].devices, max(each.memory_mib for each in known), mean)
-
-
-def _mean_watts(watts: Sequence[float | None]) -> float | None:
-    """None if some sample lacks it."""
-    told = [each for each in watts if each is not None]
-    return sum(told) / len(told) if len(told) == len(watts) else None
 
 
 def is_of_this_machine(url: str) -> bool:

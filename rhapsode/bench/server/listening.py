@@ -87,24 +87,19 @@ class Onset:
 class SimulatedPlayback:
     """Pieces of audio with the time at which each came, all in seconds of one clock.
 
-    audio_s: of all of it. gaps: how often there was nothing to play in the middle; gap_s: for how long, all of them;
-    longest_gap_s. first_s: when the first piece came, which is when it is played. buffer_s: with so much more patience
-    before the first sample there would have been no gap.
+    audio_s: of all of it. gaps: how often there was nothing to play in the middle; buffer_s: for how long, all of them,
+    which is the patience before the first sample with which there would have been none; longest_gap_s. first_s: when
+    the first piece came, which is when it is played.
     """
 
     def __init__(self) -> None:
         self.audio_s = 0.0
         self.gaps = 0
-        self.gap_s = 0.0
+        self.buffer_s = 0.0
         self.longest_gap_s = 0.0
         self.first_s: float | None = None
         self._plays_until_s = 0.0
         self._pieces: list[tuple[float, float]] | None = []  # where each begins in the audio, and when it is played
-
-    @property
-    def buffer_s(self) -> float:
-        """Every moment without audio is one that a longer wait would have covered."""
-        return self.gap_s
 
     def add(self, seconds: float, now_s: float) -> None:
         if seconds <= 0:
@@ -114,7 +109,7 @@ class SimulatedPlayback:
         elif now_s > self._plays_until_s:
             late_s = now_s - self._plays_until_s
             self.gaps += 1
-            self.gap_s += late_s
+            self.buffer_s += late_s
             self.longest_gap_s = max(self.longest_gap_s, late_s)
             self._plays_until_s = now_s
         if self._pieces is not None:

@@ -231,7 +231,7 @@ class Client:
                 audio_s=_rounded(playback.audio_s),
                 window_audio_s=_rounded(ear.window_audio_s),
                 gaps=playback.gaps,
-                gap_s=_rounded(playback.gap_s),
+                gap_s=_rounded(playback.buffer_s),
                 longest_gap_s=_rounded(playback.longest_gap_s),
                 buffer_s=_rounded(playback.buffer_s),
                 error=error,

@@ -81,8 +81,6 @@ class SpeechTarget:
     parameters: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
-_FILES = {Language.ENGLISH: "english.txt", Language.CHINESE: "chinese.txt", Language.MIXED: "mixed.txt"}
-
 BOUNDS = {TextLevel.SHORT: (1, 49), TextLevel.MEDIUM: (50, 200), TextLevel.LONG: (201, 600)}
 """Characters of a text, the least and the most."""
 
@@ -119,7 +117,8 @@ class TextBank:
 
 
 def _sentences(language: Language) -> tuple[str, ...]:
-    lines = (Path(__file__).parent / "texts" / _FILES[language]).read_text(encoding="utf-8").splitlines()
+    file = Path(__file__).parent / "texts" / f"{language.name.lower()}.txt"
+    lines = file.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line)
 
 
@@ -128,7 +127,7 @@ def _text(sentences: Sequence[str], level: TextLevel, joint: str, chance: random
     least, most = BOUNDS[level]
     wanted = chance.randint(least, most)
     text = ""
-    while len(text) < max(wanted, 1):
+    while len(text) < wanted:
         room = most - len(text) - len(joint if text else "")
         fitting = [each for each in (_filled(sentence, chance) for sentence in sentences) if len(each) <= room]
         if not fitting:

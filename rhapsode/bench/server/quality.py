@@ -9,7 +9,6 @@ import json
 import math
 import sys
 import time
-import wave
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from rhapsode.bench.server.listening import CountedWindow, Ear, RequestFailed
 from rhapsode.bench.server.orders import Language, SpeechRequestOrder, TextBank, TextLevel
 from rhapsode.bench.server.plan import BenchPlan
 from rhapsode.bench.server.targets import TARGETS
+from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from worker.speech.judging.messages import JudgedRecording, Likeness, Message, NotJudged, Recording
 
 COMMAND = (sys.executable, "-m", "worker.speech.judging")
@@ -64,13 +64,6 @@ class JudgedQuality:
 
     samples: tuple[Sample, ...]
     not_judged: tuple[str, ...] = ()
-
-    @property
-    def word_error_rate(self) -> float | None:
-        """Of all words together, so that a long text weighs as much as its words."""
-        judged = [each.judged for each in self.samples if each.judged is not None]
-        words = sum(each.words or 0 for each in judged)
-        return sum(each.errors or 0 for each in judged) / words if words else None
 
 
 def measure_quality(
@@ -123,7 +116,7 @@ def _speak_twice(plan: BenchPlan, order: SpeechRequestOrder, path: Path) -> tupl
         except (RequestFailed, TimeoutError) as failure:
             return (path if digests else None), None, str(failure) or f"not whole after {plan.timeout_s:g} s"
         if keeps:
-            _write(path, pcm, rate_hz)
+            path.write_bytes(wav_header(len(pcm) // BYTES_PER_SAMPLE, rate_hz) + pcm)
         digests.append(hashlib.sha256(pcm).hexdigest())
     return path, digests[0] == digests[1], None
 
@@ -139,14 +132,6 @@ async def _speak(plan: BenchPlan, order: SpeechRequestOrder) -> tuple[bytes, int
     async with asyncio.timeout(plan.timeout_s):
         await TARGETS[plan.target](plan.speaking).speak(order, Ear(CountedWindow(0.0, 0.0), keep))
     return bytes(heard), rates[0]
-
-
-def _write(path: Path, pcm: bytes, rate_hz: int) -> None:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate_hz)
-        file.writeframes(pcm)
 
 
 def _judge(recordings: Sequence[Recording], command: Sequence[str], until_s: float) -> Generator[Message]:

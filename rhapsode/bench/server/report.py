@@ -91,17 +91,6 @@ def rtf(outcome: MeasuredRequest) -> float | None:
     return outcome.total_s / outcome.audio_s if outcome.total_s is not None and outcome.audio_s else None
 
 
-def is_carried(load: Load, summary: Summary) -> bool:
-    """Whether so many streams were in real time: every one whole, without buffer underruns."""
-    return (
-        isinstance(load, ClosedLoad)
-        and 0 < summary.whole == summary.requests
-        and summary.with_gaps == 0
-        and summary.rtf is not None
-        and summary.rtf.most < 1
-    )
-
-
 SCHEMA = "rhapsode.bench.server/1"
 
 
@@ -147,7 +136,15 @@ class StageReport(BaseModel):
 
     @property
     def is_carried(self) -> bool:
-        return is_carried(self.load, self.summary)
+        """Whether so many streams were in real time: every one whole, without buffer underruns."""
+        found = self.summary
+        return (
+            isinstance(self.load, ClosedLoad)
+            and 0 < found.whole == found.requests
+            and found.with_gaps == 0
+            and found.rtf is not None
+            and found.rtf.most < 1
+        )
 
 
 class Skipped(BaseModel):

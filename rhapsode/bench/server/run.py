@@ -17,7 +17,7 @@ from rhapsode.bench.server.load import ClientReady, ClientTask, ClosedLoad, Load
 from rhapsode.bench.server.orders import SpeechTarget, TextBank, TextChoice
 from rhapsode.bench.server.plan import BenchPlan, next_streams
 from rhapsode.bench.server.quality import JudgeLost, measure_quality
-from rhapsode.bench.server.report import ServerReport, Skipped, StageReport, ended_s, summarize
+from rhapsode.bench.server.report import MeasuredServer, ServerReport, Skipped, StageReport, ended_s, summarize
 from rhapsode.bench.server.targets import TARGETS
 from rhapsode.errors import RhapsodeError
 
@@ -70,9 +70,7 @@ def run_all(
     before_s = report.wall_s
     report.left_out, report.ended = [], "incomplete"
     try:
-        _run_stages(report, plan, tell, command, keep, began_s + plan.seconds)
-        if plan.quality_texts and report.quality is None:
-            _listen(report, plan, tell, began_s + plan.seconds)
+        _ServerRun(report, plan, tell, command, keep, began_s + plan.seconds).run()
         report.ended = "complete"
     except KeyboardInterrupt:
         report.ended = "interrupted"
@@ -81,63 +79,69 @@ def run_all(
         report.wall_s = round(before_s + time.monotonic() - began_s, 1)
 
 
-def _run_stages(
-    report: ServerReport, plan: BenchPlan, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
-) -> None:
-    measured = {stage.load for stage in report.stages}
-    loads = [load for load in plan.loads if load not in measured]
-    for number, load in enumerate(loads):
-        if not _has_time(plan, until_s):
-            report.left_out.append(Skipped(stage=load.name, why="the time was over"))
-        elif not _run_stage(report, plan, load, tell, command, until_s):
-            why = f"no audio came at {load.name}"
-            report.left_out += [Skipped(stage=left.name, why=why) for left in loads[number + 1 :]]
-            return
-        keep()
-    if plan.ramp_to is not None:
-        _climb(report, plan, plan.ramp_to, tell, command, keep, until_s)
+@dataclass(frozen=True, slots=True)
+class _ServerRun:
+    """A plan's stages on one server, up to `until_s`. Fields as `run_all` has them."""
 
+    report: ServerReport
+    plan: BenchPlan
+    tell: Tell
+    command: Sequence[str]
+    keep: Keep
+    until_s: float
 
-def _listen(report: ServerReport, plan: BenchPlan, tell: Tell, until_s: float) -> None:
-    if not _has_time(plan, until_s):
-        report.left_out.append(Skipped(stage="quality", why="the time was over"))
-        return
-    with ExitStack() as opened:
-        folder = plan.recordings or Path(opened.enter_context(TemporaryDirectory(prefix="rhapsode-bench-")))
-        folder.mkdir(parents=True, exist_ok=True)
+    def run(self) -> None:
+        if self._run_loads() and self.plan.ramp_to is not None:
+            self._climb(self.plan.ramp_to)
+        if self.plan.quality_texts and self.report.quality is None and self._has_time("quality"):
+            self._listen()
+
+    def _run_loads(self) -> bool:
+        """Whether speech came at each of them; the first without any is the last."""
+        measured = {stage.load for stage in self.report.stages}
+        loads = [load for load in self.plan.loads if load not in measured]
+        for number, load in enumerate(loads):
+            if self._has_time(load.name) and not self._run_stage(load):
+                why = f"no audio came at {load.name}"
+                self.report.left_out += [Skipped(stage=left.name, why=why) for left in loads[number + 1 :]]
+                return False
+            self.keep()
+        return True
+
+    def _listen(self) -> None:
+        with ExitStack() as opened:
+            folder = self.plan.recordings or Path(opened.enter_context(TemporaryDirectory(prefix="rhapsode-bench-")))
+            folder.mkdir(parents=True, exist_ok=True)
+            left_s = self.until_s - time.monotonic()
+            try:
+                self.report.quality = measure_quality(self.plan, self.plan.quality_texts, folder, self.tell, left_s)
+            except JudgeLost as error:
+                self.report.left_out.append(Skipped(stage="quality", why=str(error)))
+
+    def _climb(self, most: int) -> None:
+        """Closed loops of more and more streams, until it is known how many are carried."""
+        while (streams := next_streams(self.report.tried_streams, most)) is not None:
+            load = ClosedLoad(streams)
+            if not self._has_time(f"{load.name} of the ramp"):
+                return
+            self._run_stage(load)
+            self.keep()
+
+    def _has_time(self, stage: str) -> bool:
+        """If not, the report says that it is left out."""
+        has_time = time.monotonic() + self.plan.warm_up_s + self.plan.window_s + _DRAIN_S <= self.until_s
+        if not has_time:
+            self.report.left_out.append(Skipped(stage=stage, why="the time was over"))
+        return has_time
+
+    def _run_stage(self, load: Load) -> bool:
+        """Whether any audio arrived."""
+        stage = Stage(self.plan, load, self.report.asked, self.tell)
         try:
-            report.quality = measure_quality(plan, plan.quality_texts, folder, tell, until_s - time.monotonic())
-        except JudgeLost as error:
-            report.left_out.append(Skipped(stage="quality", why=str(error)))
-
-
-def _climb(
-    report: ServerReport, plan: BenchPlan, most: int, tell: Tell, command: Sequence[str], keep: Keep, until_s: float
-) -> None:
-    """Closed loops of more and more streams, until it is known how many are carried."""
-    while (streams := next_streams(report.tried_streams, most)) is not None:
-        load = ClosedLoad(streams)
-        if not _has_time(plan, until_s):
-            report.left_out.append(Skipped(stage=f"{load.name} of the ramp", why="the time was over"))
-            return
-        _run_stage(report, plan, load, tell, command, until_s)
-        keep()
-
-
-def _has_time(plan: BenchPlan, until_s: float) -> bool:
-    return time.monotonic() + plan.warm_up_s + plan.window_s + _DRAIN_S <= until_s
-
-
-def _run_stage(
-    report: ServerReport, plan: BenchPlan, load: Load, tell: Tell, command: Sequence[str], until_s: float
-) -> bool:
-    """Whether any audio arrived."""
-    stage = Stage(plan, load, report.asked.frame_s, report.asked.listener_buffer_s, tell)
-    try:
-        stage.run(command, until_s)
-    finally:
-        report.stages.append(stage.report())
-    return any(each.error is None for each in stage.outcomes)
+            stage.run(self.until_s, self.command)
+        finally:
+            self.report.stages.append(stage.report())
+        return any(each.error is None for each in stage.outcomes)
 
 
 @dataclass
@@ -146,8 +150,7 @@ class Stage:
 
     plan: BenchPlan
     load: Load
-    frame_s: float | None
-    listener_buffer_s: float
+    asked: MeasuredServer
     tell: Tell
     outcomes: list[MeasuredRequest] = field(default_factory=list[MeasuredRequest])
     _failed: str = ""
@@ -156,7 +159,7 @@ class Stage:
     _ends_s: float | None = None
     _devices: DeviceUse | None = None
 
-    def run(self, command: Sequence[str], until_s: float) -> None:
+    def run(self, until_s: float, command: Sequence[str] = COMMAND) -> None:
         """To its last answer, or to `until_s`, whichever is earlier."""
         self.tell(f"{self.load.name} ...")
         tasks = [self._task(which, until_s) for which in range(self.plan.clients)]
@@ -197,7 +200,7 @@ class Stage:
             stall_s=self._stall_s,
             failed=self._failed,
             devices=self._devices,
-            summary=summarize(self.outcomes, begins_s, ends_s, self.frame_s, self.listener_buffer_s),
+            summary=summarize(self.outcomes, begins_s, ends_s, self.asked.frame_s, self.asked.listener_buffer_s),
             requests=sorted(self.outcomes, key=lambda each: each.due_s),
         )
 
@@ -230,14 +233,13 @@ def run_in_turns(
     plans: tuple[BenchPlan, BenchPlan],
     tell: Tell,
     rounds: int = ROUNDS,
-    command: Sequence[str] = COMMAND,
 ) -> None:
     """Fills both reports, a stage for each load. The plans are alike but for whom they ask."""
     began_s = time.monotonic()
     until_s = began_s + plans[0].seconds
     try:
         for load in plans[0].loads:
-            parts = _measure(reports, plans, load, tell, rounds, command, until_s)
+            parts = _measure(reports, plans, load, tell, rounds, until_s)
             for report, stages in zip(reports, parts, strict=True):
                 if stages:
                     report.stages.append(joined(stages, report.asked.frame_s, report.asked.listener_buffer_s))
@@ -260,7 +262,6 @@ def _measure(
     load: Load,
     tell: Tell,
     rounds: int,
-    command: Sequence[str],
     until_s: float,
 ) -> tuple[list[StageReport], list[StageReport]]:
     """Who goes first changes with each round. Other texts in each, the same for both."""
@@ -271,18 +272,11 @@ def _measure(
         for which in (0, 1) if number % 2 == 0 else (1, 0):
             plan, asked = plans[which], reports[which].asked
             texts = replace(plan.texts, seed=plan.texts.seed + number)
-            told = _named("baseline", tell) if which else tell
-            stage = Stage(replace(plan, texts=texts), load, asked.frame_s, asked.listener_buffer_s, told)
-            stage.run(command, until_s)
+            told: Tell = (lambda line: tell(f"baseline: {line}")) if which else tell
+            stage = Stage(replace(plan, texts=texts), load, asked, told)
+            stage.run(until_s)
             found[which].append(stage.report())
     return found
-
-
-def _named(name: str, tell: Tell) -> Tell:
-    def told(line: str) -> None:
-        tell(f"{name}: {line}")
-
-    return told
 
 
 def joined(stages: Sequence[StageReport], frame_s: float | None, listener_buffer_s: float) -> StageReport:

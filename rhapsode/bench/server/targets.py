@@ -51,8 +51,8 @@ class BenchTarget(ABC):
 
     def given(self) -> Fields:
         """What the caller named of the speech."""
-        speaking = self.speaking
-        return _present(model=speaking.model, voice=speaking.voice, instructions=speaking.instructions)
+        fields = {name: getattr(self.speaking, name) for name in ("model", "voice", "instructions")}
+        return {name: value for name, value in fields.items() if value is not None}
 
     def family_task(self) -> Fields:
         """In the words of vLLM-Omni's call, which ours takes as well; nothing where no task was named."""
@@ -259,10 +259,6 @@ class _Job(BaseModel):
     id: str
     state: JobState
     artifacts: list[_File] = []
-
-
-def _present(**fields: str | None) -> dict[str, str]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _read_rate(headers: Mapping[str, str]) -> int:

@@ -156,11 +156,9 @@ def quality_verdicts(quality: JudgedQuality) -> Iterator[str]:
 
 def _quality_row(name: str, samples: Sequence[Sample]) -> list[str]:
     judged = [each.judged for each in samples if each.judged is not None]
-    words, seconds = (
-        sum(each.words or 0 for each in judged),
-        sum(each.speech_s for each in judged if each.words is not None),
-    )
-    errors, letters = sum(each.errors or 0 for each in judged), sum(each.characters or 0 for each in judged)
+    words, errors = sum(each.words or 0 for each in judged), sum(each.errors or 0 for each in judged)
+    seconds = sum(each.speech_s for each in judged if each.words is not None)
+    letters = sum(each.characters or 0 for each in judged)
     letters_wrong = sum(each.character_errors or 0 for each in judged)
     compared = [each.is_same_again for each in samples if each.is_same_again is not None]
     levels = [each.loudness_db for each in judged]

@@ -34,21 +34,15 @@ def bench(
     prints the report so far.
     """
     if compare is not None:
-        _refuse_beside_compare(shared, engine, server, url)
+        if (shared, engine, server, url) != (SharedOptions(), EngineOptions(), ServerOptions(), None):
+            raise Misuse("--compare takes no other option: it reads two reports")
         show_comparison(*compare)
-        return
-    _refuse_given(engine if url is not None else server, "does not go with" if url is not None else "needs")
-    if url is None:
+    elif url is None:
+        _refuse_given(server, "needs")
         bench_engine(engine, shared)
     else:
+        _refuse_given(engine, "does not go with")
         bench_server(url, server, shared)
-
-
-def _refuse_beside_compare(
-    shared: SharedOptions, engine: EngineOptions, server: ServerOptions, url: str | None
-) -> None:
-    if (shared, engine, server, url) != (SharedOptions(), EngineOptions(), ServerOptions(), None):
-        raise Misuse("--compare takes no other option: it reads two reports")
 
 
 def _refuse_given(options: EngineOptions | ServerOptions, how: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rhapsode.stack.errors import PlanRefused
@@ -15,11 +16,9 @@ MOST_DIGITS = 3
 def parse_devices(source: str, text: str) -> tuple[str, ...]:
     """source: the option or setting, for the message. Raises `PlanRefused`."""
     devices = tuple(_device(source, word.strip()) for word in text.split(","))
-    seen: set[str] = set()
-    for device in devices:
-        if device in seen:
+    for device, times in Counter(devices).items():
+        if times > 1:
             raise PlanRefused(f"{source}: {device} is named twice")
-        seen.add(device)
     for device in devices:
         if len(devices) > 1 and not is_gpu(device):
             raise PlanRefused(f"{source}: {device} stands alone; only GPUs can be several, such as cuda:0,cuda:1")

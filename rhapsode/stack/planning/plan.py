@@ -76,20 +76,14 @@ class StackPlan:
         return tuple(process for process in self.processes if process.kind == kind)
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
-    number: int
-    reason: str
-
-
 def plan_processes(machine: MachineFacts, wishes: Wishes) -> StackPlan:
     """Raises `PlanRefused` for devices that are not there, and for more processes of a kind than there are cores."""
     devices, why_devices = _choose_devices(machine, wishes)
     _check_count(GPU_WORKER, len(devices), machine)
     gpus = [gpu for device in devices for gpu in machine.gpus if gpu.device == device]
     own = _divide(machine, gpus)
-    apis = _choose_count(API, wishes.api_processes, machine, own, devices)
-    cpu_workers = _choose_count(CPU_WORKER, wishes.cpu_workers, machine, own, devices)
+    apis, why_apis = _choose_count(API, wishes.api_processes, machine, own, devices)
+    cpu_workers, why_cpu_workers = _choose_count(CPU_WORKER, wishes.cpu_workers, machine, own, devices)
     common = _rest(machine, own)
     threads = wishes.engine_threads or _engine_threads(machine, own)
     speaking = tuple(
@@ -98,12 +92,12 @@ def plan_processes(machine: MachineFacts, wishes: Wishes) -> StackPlan:
     )
     processes = (
         *speaking,
-        *_several(CPU_WORKER, cpu_workers.number, CPU_WORKER_THREADS, common),
+        *_several(CPU_WORKER, cpu_workers, CPU_WORKER_THREADS, common),
         *_several(HOOKS_WORKER, 1, 1, common),
-        *_several(API, apis.number, 1, common),
+        *_several(API, apis, 1, common),
         *_several(JANITOR, 1, 1, common),
     )
-    reasons = {GPU_WORKER: why_devices, API: apis.reason, CPU_WORKER: cpu_workers.reason}
+    reasons = {GPU_WORKER: why_devices, API: why_apis, CPU_WORKER: why_cpu_workers}
     return StackPlan(machine, processes, common, reasons)
 
 
@@ -119,16 +113,17 @@ def _choose_devices(machine: MachineFacts, wishes: Wishes) -> tuple[tuple[str, .
 
 def _choose_count(
     kind: str, wished: int | None, machine: MachineFacts, own: Mapping[str, Sequence[int]], devices: Sequence[str]
-) -> _Count:
+) -> tuple[int, str]:
+    """And why."""
     if wished is not None:
         _check_count(kind, wished, machine)
-        return _Count(wished, "as asked for")
+        return wished, "as asked for"
     left = _cores_left(machine, own, devices)
     by_cores = max(1, min(MOST_OF_A_KIND, left // 2))
     by_memory = max(1, machine.memory_bytes // MEMORY_SHARE // (API_BYTES + CPU_WORKER_BYTES))
     if by_memory < by_cores:
-        return _Count(by_memory, f"a part of {_gib(machine.memory_bytes)} of memory")
-    return _Count(by_cores, f"one for two of {left} cores{_up_to_most(left)}" if left > 1 else "one core is left")
+        return by_memory, f"a part of {_gib(machine.memory_bytes)} of memory"
+    return by_cores, f"one for two of {left} cores{_up_to_most(left)}" if left > 1 else "one core is left"
 
 
 def _up_to_most(left: int) -> str:

@@ -56,14 +56,10 @@ class SupervisedChild:
         self._has_log = logs is not None
         self.failures = 0
         self._process: subprocess.Popen[bytes] | None = None
-        self._record: ProcessRecord | None = None
+        self.record: ProcessRecord | None = None
         self._started_s = 0.0
         self._log_start = 0
         self._due_s = 0.0
-
-    @property
-    def record(self) -> ProcessRecord | None:
-        return self._record
 
     @property
     def pid(self) -> int | None:
@@ -85,7 +81,7 @@ class SupervisedChild:
             )
         self._started_s = time.monotonic()
         mark = start_mark(self._process.pid)
-        self._record = ProcessRecord(name=self.spec.name, pid=self._process.pid, mark=mark) if mark else None
+        self.record = ProcessRecord(name=self.spec.name, pid=self._process.pid, mark=mark) if mark else None
 
     def exit_status(self) -> int | None:
         """The status of a process that has ended since the last look, which schedules its restart; else None."""
@@ -93,7 +89,7 @@ class SupervisedChild:
             return None
         # What it started is in its session; nothing of it may hold a lease or the model's memory any longer.
         self._signal_group(signal.SIGKILL)
-        self._process, self._record = None, None
+        self._process, self.record = None, None
         healthy = time.monotonic() - self._started_s >= HEALTHY_S
         self.failures = 1 if healthy else self.failures + 1
         self._due_s = time.monotonic() + self.restart_delay_s()
@@ -115,7 +111,7 @@ class SupervisedChild:
             return
         self._signal_group(signal.SIGKILL)
         self._process.wait()
-        self._process, self._record = None, None
+        self._process, self.record = None, None
 
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None

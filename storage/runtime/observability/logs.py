@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Literal
 
 import structlog
@@ -92,18 +92,14 @@ def configure_logging(
     logging.captureWarnings(capture=True)
 
 
-@contextmanager
-def item_fields(job_id: str, item: str, attempt: int, tenant: str) -> Generator[None]:
+def item_fields(job_id: str, item: str, attempt: int, tenant: str) -> AbstractContextManager[None]:
     """Put these fields into every log line of this thread or task until the block ends."""
-    with structlog.contextvars.bound_contextvars(job_id=job_id, item=item, attempt=attempt, tenant=tenant):
-        yield
+    return structlog.contextvars.bound_contextvars(job_id=job_id, item=item, attempt=attempt, tenant=tenant)
 
 
-@contextmanager
-def request_fields(request_id: str) -> Generator[None]:
+def request_fields(request_id: str) -> AbstractContextManager[None]:
     """As `item_fields`, for one request to the API, also in the threads that work for it."""
-    with structlog.contextvars.bound_contextvars(request_id=request_id):
-        yield
+    return structlog.contextvars.bound_contextvars(request_id=request_id)
 
 
 def own_request(request_id: str) -> None:
@@ -111,11 +107,9 @@ def own_request(request_id: str) -> None:
     structlog.contextvars.bind_contextvars(request_id=request_id)
 
 
-@contextmanager
-def delivery_fields(delivery: str, event: str, attempt: int) -> Generator[None]:
+def delivery_fields(delivery: str, event: str, attempt: int) -> AbstractContextManager[None]:
     """As `item_fields`, for one attempt at a webhook."""
-    with structlog.contextvars.bound_contextvars(delivery=delivery, webhook_event=event, attempt=attempt):
-        yield
+    return structlog.contextvars.bound_contextvars(delivery=delivery, webhook_event=event, attempt=attempt)
 
 
 def _fields_of(process: Mapping[str, str]) -> Processor:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from storage.runtime.config.settings import SettingsError, StorageSettings
-from storage.runtime.observability.spans import Attribute, Tracer, TraceSpan
+from storage.runtime.observability.spans import Attribute, TraceSpan
 
+if TYPE_CHECKING:
+    from storage.runtime.observability.tracing_export import OpenTelemetryTracer
 
-class _NoSpan:
-    def note(self, **attributes: Attribute) -> None:
-        """No exporter is configured."""
-
-
-_NOTHING = contextlib.nullcontext(_NoSpan())
-_tracer: Tracer | None = None
+_NOTHING = contextlib.nullcontext(TraceSpan())
+_tracer: OpenTelemetryTracer | None = None
 
 
 def configure_tracing(settings: StorageSettings, role: str) -> None:

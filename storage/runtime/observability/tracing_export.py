@@ -23,7 +23,7 @@ FLUSH_MS = 1_000.0
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
-class OpenTelemetrySpan:
+class OpenTelemetrySpan(TraceSpan):
     def __init__(self, span: trace.Span) -> None:
         self._span = span
 

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 
 from api.openai.socket.actions import FoundVoice, Message, OnAudio, OnStart, ProtocolMachine, UtteranceOutcome
 from api.openai.socket.nari import NariMachine
-from api.openai.socket.session import Session
+from api.openai.socket.session import ResolvedSpeech, Session
 from api.openai.socket.waits import MessageTimeouts
 from api.server import server_config
 from api.settings import ApiSettings
@@ -60,9 +60,9 @@ class Voices:
         self.hold = asyncio.Event()
         self.hold.set()
 
-    async def resolve(self, fields: Message, is_whole: bool) -> Voices:
+    async def resolve(self, fields: Message, is_whole: bool) -> ResolvedSpeech:
         self.asked.append({**fields, "is_whole": is_whole})
-        return self
+        return ResolvedSpeech(self.voice, self.begin)
 
     def begin(self, text: str) -> Spoken:
         self.spoken.append(Spoken(text, self.hold))

@@ -25,8 +25,6 @@ BRIEFLY = "tests.rhapsode.bench.engine.measuring_briefly"
 def said(
     folder: Path, draw_size: str | None, program: str = PROGRAM, seconds: float = 200.0
 ) -> list[dict[str, object]]:
-    words = folder.parent / "words.txt"
-    words.write_text("rain north evening train " * 30)
     task = EngineTask(
         checkpoint=str(folder),
         draw_size=draw_size,
@@ -37,7 +35,6 @@ def said(
         streams=(4,),
         first_running=(0,),
         frames=(3, 6),
-        words=str(words),
         seconds=seconds,
     )
     outcome = subprocess.run(

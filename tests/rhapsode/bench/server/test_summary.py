@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.bench.server.load import ClosedLoad, MeasuredRequest, OpenLoad
+from rhapsode.bench.server.load import ClosedLoad, Load, MeasuredRequest, OpenLoad
 from rhapsode.bench.server.orders import Language, TextLevel
-from rhapsode.bench.server.report import is_carried, spread, summarize
+from rhapsode.bench.server.report import StageReport, spread, summarize
 
 HEARD = MeasuredRequest(
     number=0,
@@ -67,10 +67,12 @@ def test_a_spread_is_in_order_and_of_what_is_known(values: list[float | None]) -
 
 
 def test_streams_are_carried_if_every_one_was_whole_in_time_and_without_a_hole() -> None:
-    load = ClosedLoad(1)
+    def stage(load: Load, *outcomes: MeasuredRequest) -> StageReport:
+        summary = summarize(outcomes, 1.0, 5.0, None, 0.2)
+        return StageReport(load=load, begins_s=1.0, ends_s=5.0, stall_s=0.0, summary=summary, requests=[])
 
     def carried(*outcomes: MeasuredRequest) -> bool:
-        return is_carried(load, summarize(outcomes, 1.0, 5.0, None, 0.2))
+        return stage(ClosedLoad(1), *outcomes).is_carried
 
     assert carried(HEARD, HEARD)
     assert carried(replace(HEARD, gaps=1, buffer_s=0.2)), "the listener has so much buffer"
@@ -78,4 +80,4 @@ def test_streams_are_carried_if_every_one_was_whole_in_time_and_without_a_hole()
     assert not carried(HEARD, FAILED)
     assert not carried(HEARD, replace(HEARD, gaps=1, buffer_s=0.3))
     assert not carried(HEARD, replace(HEARD, total_s=4.1))
-    assert not is_carried(OpenLoad(1.0), summarize([HEARD], 1.0, 5.0, None, 0.2))
+    assert not stage(OpenLoad(1.0), HEARD).is_carried
