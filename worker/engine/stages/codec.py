@@ -122,17 +122,12 @@ class CodecStage:
 
 
 class DecodeStream:
-    """One utterance, decoded as its frames arrive. Belongs to one thread."""
+    """One utterance, decoded as its frames arrive. Belongs to one thread. state: what the next push will start from."""
 
     def __init__(self, stage: CodecStage, state: StreamState) -> None:
         self._stage = stage
-        self._state = state
-
-    @property
-    def state(self) -> StreamState:
-        """What the next push will start from."""
-        return self._state
+        self.state = state
 
     def push(self, frames: CodecFrames) -> Pcm:
         """The samples of the next frames (T, Q), T ≥ 0. Joined, they equal `decode` of all frames up to rounding."""
-        return self._stage.decode_next(frames, self._state)
+        return self._stage.decode_next(frames, self.state)
