@@ -142,7 +142,7 @@ def sounding(line: Example, pcm: Pcm) -> Example:
 def meaning(line: Example, words: Sequence[str]) -> Example:
     """The same speech, which should have said these words."""
     text = " ".join(words)
-    phones = phones_of(text, accent_of(line.speaker)).symbols
+    phones = phones_of(text, accent_of(line.speaker))
     return replace(line, text=text, speech=replace(line.speech, phones=phones))
 
 

@@ -127,11 +127,10 @@ def test_a_snapshot_refuses_labels_and_names_that_the_catalogue_does_not_have() 
 def test_a_worker_takes_the_first_free_port_of_its_range() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         first = taken.getsockname()[1]
-        server = serve_metrics(f"{first}-{first + 2}")
-        assert server is not None
-        with server:
-            assert server.port > first
-            assert "rhapsode_redis_call_duration_seconds" in httpx.get(f"http://127.0.0.1:{server.port}/metrics").text
+        port = serve_metrics(f"{first}-{first + 2}")
+        assert port is not None
+        assert port > first
+        assert "rhapsode_redis_call_duration_seconds" in httpx.get(f"http://127.0.0.1:{port}/metrics").text
         with pytest.raises(SettingsError, match="taken"):
             serve_metrics(str(first))
 

@@ -174,7 +174,7 @@ class FakeEngine:
         if settings.slots < 1:
             raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
         self._settings = settings
-        self._info = configured(describe_fake(settings), settings)
+        self.info = configured(describe_fake(settings), settings)
         self._wake = threading.Condition()
         self._waiting: AdmissionQueue[_Running] = AdmissionQueue()
         self._waiting_live: AdmissionQueue[_Running] = AdmissionQueue()
@@ -184,10 +184,6 @@ class FakeEngine:
         self._closed = False
         self._loop = threading.Thread(target=self._run, name="fake-engine-loop", daemon=True)
         self._loop.start()
-
-    @property
-    def info(self) -> EngineInfo:
-        return self._info
 
     def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """Any kind of conditioning is taken, and none changes the sound; an unknown name is rejected."""

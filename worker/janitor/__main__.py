@@ -61,7 +61,7 @@ def main() -> None:
         settings = load_settings(ItemSettings)
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
-        metrics = serve_metrics(settings.metrics_port)
+        serve_metrics(settings.metrics_port)
         artifacts = open_artifacts(settings, FOR_CHORES)
     configure_process_logging(settings, role="janitor")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
@@ -93,8 +93,6 @@ def main() -> None:
         except StoreUnavailable as error:
             logger.warning("lock left to expire", extra={"error": str(error)})
     tickets.close()
-    if metrics is not None:
-        metrics.close()
 
 
 def leave_on_signals(stop: threading.Event, patience_s: float) -> None:

@@ -68,11 +68,8 @@ class Child(ABC):
         self.failure: str | None = None
         self._engine_start = 0
         self._sending = threading.Lock()
-        stream, child_end = socket.socketpair()
-        self._door, door_end = socket.socketpair()
-        self._channel = Channel(stream)
-        with child_end, door_end:
-            self._process = start_program(module, [child_end, door_end])
+        self._process, (self._channel, door) = start_program(module, num_channels=2)
+        self._door = door.stream
         self._reader = threading.Thread(target=self._read, name="child-reader", daemon=True)
         self._reader.start()
         self.send(start)

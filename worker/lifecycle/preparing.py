@@ -25,7 +25,7 @@ from storage.voices.plan import decode_voice_plan
 from storage.voices.store import VoiceStore
 from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
-from worker.process.metrics_server import MetricsServer, serve_metrics
+from worker.process.metrics_server import serve_metrics
 from worker.services import WorkerServices
 from worker.settings import WorkerSettings
 
@@ -40,7 +40,7 @@ LIVE_FILES = 1_024
 """Connections of API processes, and of unknown clients for some seconds."""
 
 
-def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) -> MetricsServer | None:
+def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) -> None:
     """Raises `SettingsError` or `StorageError`."""
     lane = settings.lane.value
     configure_process_logging(settings, role=lane, worker=worker)
@@ -53,7 +53,7 @@ def prepare_process(settings: WorkerSettings, redis: StateRedis, worker: str) ->
     agree_on_layout(redis, settings.key_prefix)
     configure_tracing(settings, lane)
     # A port in use is reported before the model loads, which takes minutes.
-    return serve_metrics(settings.metrics_port)
+    serve_metrics(settings.metrics_port)
 
 
 def worker_services(

@@ -31,7 +31,6 @@ from worker.lifecycle.load import WorkerLoad
 from worker.lifecycle.preparing import prepare_process, worker_services
 from worker.lifecycle.presence import Presence
 from worker.lifecycle.speech_lane import START_ERRORS, SpeechLane
-from worker.process.metrics_server import MetricsServer
 from worker.process.signals import TicketConsumption
 from worker.process.state_watch import hold_what_lost_something
 from worker.process.successor import SUCCESSION
@@ -63,7 +62,6 @@ class WorkerProcess:
         self._presence = Presence(settings, self._redis, name, tickets, self._closing, self._holds_items)
         self._presence.on_change = self._follow_wish
         self._worker = replace(worker, draining=self._presence.draining)
-        self._metrics: MetricsServer | None = None
         self._speech: SpeechLane | None = None
         self._answer: Callable[[], None] | None = None
         self._swaps: CheckpointSwaps | None = None
@@ -75,7 +73,7 @@ class WorkerProcess:
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
         try:
-            self._metrics = prepare_process(self._settings, self._redis, self._identity.name)
+            prepare_process(self._settings, self._redis, self._identity.name)
             if self._swaps is not None:
                 self._swaps.begin()
             worker = self._worker
@@ -127,8 +125,6 @@ class WorkerProcess:
         if self._swaps is not None:
             self._swaps.close()
         self._presence.close()
-        if self._metrics is not None:
-            self._metrics.close()
         if self._speech is not None:
             self._speech.close()
         end_tracing()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import re
-import threading
-from typing import Annotated, Self
-from wsgiref.simple_server import WSGIServer
+from typing import Annotated
 
 from prometheus_client import start_http_server
 
@@ -49,39 +47,21 @@ class MeasuredSettings(StorageSettings):
     metrics_port: Annotated[str, checked_by(parse_ports)] = ""
 
 
-class MetricsServer:
-    """Serves `/metrics` from its making until `close`."""
+def serve_metrics(address: str) -> int | None:
+    """On the first free port of an address (see `parse_ports`), until the process ends.
 
-    def __init__(self, server: WSGIServer, thread: threading.Thread) -> None:
-        self._server = server
-        self._thread = thread
-        self.port = server.server_port
-
-    def close(self) -> None:
-        """Idempotent."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def serve_metrics(address: str) -> MetricsServer | None:
-    """On the first free port of an address (see `parse_ports`); None without one. Raises `SettingsError`."""
+    Returns the port; None without an address. Raises `SettingsError`.
+    """
     host, ports = parse_ports(address)
     for port in ports:
         try:
-            server, thread = start_http_server(port, host, REGISTRY)
+            start_http_server(port, host, REGISTRY)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 continue
             raise SettingsError(f"RHAPSODE_METRICS_PORT={address}: {error}") from error
         logger.info("metrics served", extra={"host": host, "port": port})
-        return MetricsServer(server, thread)
+        return port
     if ports:
         raise SettingsError(f"RHAPSODE_METRICS_PORT: every port from {ports[0]} to {ports[-1]} is taken")
     return None

@@ -75,14 +75,10 @@ class VoiceResolver:
         self._store = store
         self._artifacts = artifacts
         self._engine = engine
-        self._cache = cache
+        self.cache = cache
         self._decoding = threading.BoundedSemaphore(places or usable_cores())
         prepared = places or max(usable_cores(), engine.info.slots // PLACES_SHARE)
         self._preparing = threading.BoundedSemaphore(prepared)
-
-    @property
-    def cache(self) -> PromptCache:
-        return self._cache
 
     def resolve(self, reference: VoiceReference, held: HeldLease) -> VoicePrompt:
         """The voice for one segment.
@@ -90,14 +86,14 @@ class VoiceResolver:
         Raises `PermanentItemError` when it can never be had, `StoreUnavailable`, `EngineDied` or `WorkDropped`.
         """
         wanted = self._wanted(reference, held)
-        return self._cache.get(wanted.content, lambda: self._obtain(wanted), held.check)
+        return self.cache.get(wanted.content, lambda: self._obtain(wanted), held.check)
 
     def borrow(self, reference: VoiceReference, tenant: TenantId, patience: StorePatience) -> VoicePrompt:
         """The voice for live speech, which has no lease to build a cache under: from memory, from the store, or made
         for this worker alone. Raises as `resolve`, and what `patience.check` does.
         """
         content = reference.content(tenant, self._engine.info.revision)
-        return self._cache.get(content, lambda: self._borrowed(reference, tenant, content, patience), patience.check)
+        return self.cache.get(content, lambda: self._borrowed(reference, tenant, content, patience), patience.check)
 
     @contextmanager
     def place_to_prepare(self) -> Generator[bool]:

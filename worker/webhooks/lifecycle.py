@@ -30,7 +30,7 @@ from storage.webhooks.deliveries import WebhookQueue
 from storage.webhooks.http import webhook_client
 from storage.webhooks.sealed_secrets import SecretSealer
 from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch, ask_for_restart
-from worker.process.metrics_server import MetricsServer, serve_metrics
+from worker.process.metrics_server import serve_metrics
 from worker.process.periodic import Periodic
 from worker.process.reporting import Reporting
 from worker.process.signals import TicketConsumption
@@ -66,7 +66,6 @@ class HookProcess:
             SecretSealer(settings.webhook_key.get_secret_value()),
             parse_delays(settings.webhook_delays_s),
         )
-        self._metrics: MetricsServer | None = None
         self._consumption: TicketConsumption | None = None
         self._reporting = Reporting(
             WorkerRegistry(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
@@ -85,7 +84,7 @@ class HookProcess:
         try:
             configure_failpoints(self._settings.failpoint)
             configure_tracing(self._settings, "hooks")
-            self._metrics = serve_metrics(self._settings.metrics_port)
+            serve_metrics(self._settings.metrics_port)
             export(self._measure)
             check_certificates(self._settings)
             agree_on_layout(self._redis, self._settings.key_prefix)
@@ -119,8 +118,6 @@ class HookProcess:
         self._deliveries.close()
         self._watching.close()
         self._reporting.close()
-        if self._metrics is not None:
-            self._metrics.close()
         end_tracing()
         self._tickets.close()
         self._redis.close()

@@ -194,13 +194,6 @@ MAX_BYTES = 128 << 20
 """A state of the published speech tokenizer takes about 5 MB: some 25 voices that are spoken with at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class WarmStats:
-    hits: int
-    misses: int
-    bytes: int
-
-
 class WarmReferences:
     """Least recently used states up to `max_bytes`; the newest stays in any case. Thread-safe.
 
@@ -215,7 +208,6 @@ class WarmReferences:
         self._lock = threading.Lock()
         self._states: OrderedDict[bytes, StreamState] = OrderedDict()
         self._bytes = 0
-        self._hits = self._misses = 0
 
     def stream_after(self, reference: CodecFrames) -> DecodeStream:
         """A new stream that has decoded the reference (R, Q)."""
@@ -228,18 +220,11 @@ class WarmReferences:
             self._keep(key, state)
         return self._codec.stream_from(state)
 
-    def stats(self) -> WarmStats:
-        with self._lock:
-            return WarmStats(self._hits, self._misses, self._bytes)
-
     def _find(self, key: bytes) -> StreamState | None:
         with self._lock:
             state = self._states.get(key)
-            if state is None:
-                self._misses += 1
-                return None
-            self._hits += 1
-            self._states.move_to_end(key)
+            if state is not None:
+                self._states.move_to_end(key)
             return state
 
     def _keep(self, key: bytes, state: StreamState) -> None:

@@ -167,27 +167,27 @@ class Scheduler:
             self._rows[source] = None
             moves.append(Move(source, target, request.attention_length))
 
-        def gap(start: int) -> int:
-            return next((row for row in range(start, len(self._rows)) if self._rows[row] is None), len(self._rows))
-
         self._rows += [None] * (num_live - len(self._rows))
         for row, request in enumerate(self._rows[:num_live]):
             if request is not None and request.urgency is not Urgency.LIVE:
-                move(row, gap(num_live))
+                move(row, self._gap(num_live))
         for row, request in enumerate(self._rows[num_live:], num_live):
             if request is not None and request.urgency is Urgency.LIVE:
-                move(row, gap(0))
+                move(row, self._gap(0))
         while self._rows[num_live:].count(None) > num_others:
             if self._rows[-1] is not None:
-                move(len(self._rows) - 1, gap(num_live))
+                move(len(self._rows) - 1, self._gap(num_live))
             self._rows.pop()
         return tuple(moves)
 
     def _place(self, request: RequestState) -> Admission:
-        start = 0 if request.urgency is Urgency.LIVE else self._slots.num_live
-        row = next((row for row in range(start, len(self._rows)) if self._rows[row] is None), len(self._rows))
+        row = self._gap(0 if request.urgency is Urgency.LIVE else self._slots.num_live)
         self._rows[row : row + 1] = [request]
         return Admission(row, request)
+
+    def _gap(self, start: int) -> int:
+        """The first free row from `start` on, or the one behind all."""
+        return next((row for row in range(start, len(self._rows)) if self._rows[row] is None), len(self._rows))
 
 
 # While the opening of a job is spoken, what follows it waits, so that listening begins at once.

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from worker.engine.decoder.protocol import RELEASE, FromDecoder, StartDecoder, ToDecoder
-from worker.process.children.channel import Channel
 from worker.process.children.program import reap, start_program
 
 _START_PATIENCE_S = 120
@@ -23,11 +22,8 @@ class DecoderChild:
 
     def __init__(self, start: StartDecoder) -> None:
         self._outbox: queue.SimpleQueue[ToDecoder | None] = queue.SimpleQueue()
-        stream, its_end = socket.socketpair()
-        self._channel = Channel(stream)
+        self._process, (self._channel,) = start_program("worker.engine.decoder.process")
         self._channel.set_patience(_START_PATIENCE_S)
-        with its_end:
-            self._process = start_program("worker.engine.decoder.process", [its_end])
         self._outbox.put(start)
         self._sender = threading.Thread(target=self._send_all, name="decoder-sender", daemon=True)
         self._sender.start()

@@ -14,7 +14,6 @@ from worker.engine.config_digest import configured
 from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     CodecFrames,
-    EngineInfo,
     EngineStats,
     FinishReason,
     OnAudio,
@@ -61,7 +60,7 @@ class KokoroEngine:
             raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
         self._voices = KokoroVoices(read_voices(settings.checkpoint))
         self._model = KokoroModel(read_model(), read_symbols(settings.checkpoint))
-        self._info = configured(describe_kokoro(settings.checkpoint, settings.slots, settings.live_slots), settings)
+        self.info = configured(describe_kokoro(settings.checkpoint, settings.slots, settings.live_slots), settings)
         self._wake = threading.Condition()
         self._waiting: AdmissionQueue[_Running] = AdmissionQueue()
         self._waiting_live: AdmissionQueue[_Running] = AdmissionQueue()
@@ -75,15 +74,11 @@ class KokoroEngine:
             *(self._slot(self._waiting_live, number) for number in range(settings.live_slots)),
         ]
 
-    @property
-    def info(self) -> EngineInfo:
-        return self._info
-
     def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
-            said = utterance_of(request, self._info, self._voices, self._model)
+            said = utterance_of(request, self.info, self._voices, self._model)
             self._enqueue(_Running(request, said, future, on_audio))
         except EngineError as error:
             future.set_exception(error)

@@ -71,7 +71,7 @@ def utterance_of(request: SpeechRequest, info: EngineInfo, voices: KokoroVoices,
     _refuse(request, info)
     pack = voices.pack(voice)
     text, accent = request.text.strip(), accent_of(voice)
-    phones = model.known(phones_of(text, accent).symbols)
+    phones = model.known(phones_of(text, accent))
     if _NO_SOUND.issuperset(phones):
         raise RequestRejected(f"there is nothing to speak in {request.text[:40]!r}: it has no phones")
     if len(phones) > MOST_PHONES:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from worker.engine.model.config import CodePredictorConfig
 from worker.engine.model.layers import Attend, Rotation, TransformerStack
-from worker.engine.model.weights import StackedModule, load_strict
+from worker.engine.model.weights import StackedModule
 
 
 class StackedTables(StackedModule):
@@ -46,22 +46,6 @@ class CodePredictor(nn.Module):
         # Checkpoints whose talker is as wide as the predictor have no tensors for it.
         widths = (config.talker_hidden_size, config.transformer.hidden_size)
         self.small_to_mtp_projection = nn.Linear(*widths) if widths[0] != widths[1] else nn.Identity()
-
-    @classmethod
-    def load(
-        cls,
-        config: CodePredictorConfig,
-        tensors: Mapping[str, Tensor],
-        source: str,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> CodePredictor:
-        """`tensors` are named without the `talker.code_predictor.` prefix. Raises CheckpointError."""
-        with torch.device("meta"):
-            predictor = cls(config)
-        predictor = predictor.to(dtype).to_empty(device=device)
-        load_strict(predictor, tensors, source)
-        return predictor.eval()
 
     @property
     def residual_embeddings(self) -> Tensor:

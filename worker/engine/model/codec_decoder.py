@@ -24,7 +24,7 @@ from worker.engine.model.codec_layers import (
     StreamState,
 )
 from worker.engine.model.codec_transformer import CodecTransformer
-from worker.engine.model.weights import load_strict
+from worker.engine.model.weights import loaded
 
 _CONVNEXT_NORM_EPS = 1e-6
 _USAGE_FLOOR = 1e-5
@@ -69,14 +69,11 @@ class CodecDecoder(nn.Module):
 
         Raises CheckpointError when names or shapes are not exactly the expected ones.
         """
-        with torch.device("meta"):  # nothing is initialised that loading overwrites
-            decoder = cls(config)
-        decoder.to_empty(device="cpu")
-        load_strict(decoder, tensors, source)
+        decoder = loaded(lambda: cls(config), tensors, source)
         for module in list(decoder.modules()):
             if isinstance(module, FoldedModule):
                 module.fold()
-        return decoder.requires_grad_(requires_grad=False).eval()
+        return decoder
 
     def new_stream(self) -> StreamState:
         return StreamState(position=0, slots=[module.initial_state() for module in self._stateful])

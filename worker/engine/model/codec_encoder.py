@@ -11,17 +11,16 @@ any of its positions.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from worker.engine.model.codec_config import CodecEncoderConfig, CodecTransformerConfig
 from worker.engine.model.codec_transformer import LayerScale, rotated, rotation_at, window_mask
-from worker.engine.model.padded_batch import padded
-from worker.engine.model.weights import load_strict
 
 _USAGE_FLOOR = 1e-5
 # Positions of the transformer to a frame.
@@ -43,24 +42,11 @@ class CodecEncoder(nn.Module):
         self._num_quantizers = num_quantizers
         self._samples_per_frame = math.prod(config.strides) * _DOWNSAMPLING
 
-    @classmethod
-    def load(
-        cls, config: CodecEncoderConfig, num_quantizers: int, tensors: Mapping[str, Tensor], source: str
-    ) -> CodecEncoder:
-        """A float32 encoder on the CPU from tensors named as published, without the leading "encoder.".
-
-        Raises CheckpointError when names or shapes are not exactly the expected ones.
-        """
-        with torch.device("meta"):  # nothing is initialised that loading overwrites
-            encoder = cls(config, num_quantizers)
-        encoder.to_empty(device="cpu")
-        load_strict(encoder, tensors, source)
-        return encoder.requires_grad_(requires_grad=False).eval()
-
     def forward(self, clips: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        latent = self.encoder_transformer(padded([self.encoder(samples[None]).T for samples in clips]))
+        heard = [self.encoder(samples[None]).T for samples in clips]
+        latent = self.encoder_transformer(pad_sequence(heard, batch_first=True))
         # Upstream repeats the first column to the left here, where every other convolution sees zeros.
-        latent = self.downsample.convolved(F.pad(latent.transpose(1, 2), (2, 0), mode="replicate")).transpose(1, 2)
+        latent = self.downsample.conv(F.pad(latent.transpose(1, 2), (2, 0), mode="replicate")).transpose(1, 2)
         lengths = [samples.shape[0] // self._samples_per_frame for samples in clips]
         inside = torch.cat([latent[number, :length] for number, length in enumerate(lengths)])
         return self.quantizer(inside, self._num_quantizers).split(lengths)
@@ -75,11 +61,7 @@ class _CausalConv(nn.Module):
         self._past = kernel_size - stride
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.convolved(F.pad(x, (self._past, 0)))
-
-    def convolved(self, padded: Tensor) -> Tensor:
-        """The convolution alone, for a caller that has padded differently."""
-        return self.conv(padded)
+        return self.conv(F.pad(x, (self._past, 0)))
 
 
 class _ConvStack(nn.Module):
@@ -207,29 +189,19 @@ class _ResidualQuantizer(nn.Module):
         hidden, vector_dim = config.transformer.hidden_size, config.codebook_dim
         self.input_proj = nn.Conv1d(hidden, vector_dim, 1, bias=False)
         self.output_proj = nn.Conv1d(vector_dim, hidden, 1, bias=False)  # published; the decoder's side
-        self.layers = nn.ModuleList(_VectorQuantizer(config.codebook_size, vector_dim) for _ in range(num_layers))
+        self.layers = nn.ModuleList(
+            nn.ModuleDict({"codebook": _Codebook(config.codebook_size, vector_dim)}) for _ in range(num_layers)
+        )
 
     def forward(self, latent: Tensor, levels: int) -> Tensor:
         residual = F.linear(latent, self.input_proj.weight[:, :, 0])
         codes: list[Tensor] = []
         for layer in list(self.layers)[:levels]:
-            entries = cast("_VectorQuantizer", layer).entries()
+            entries = cast("_Codebook", cast("nn.ModuleDict", layer)["codebook"]).entries()
             nearest = torch.cdist(residual[None], entries[None])[0].argmin(dim=-1)
             residual = residual - entries[nearest]
             codes.append(nearest)
         return torch.stack(codes, dim=1)
-
-
-class _VectorQuantizer(nn.Module):
-    """Published nesting of a codebook."""
-
-    def __init__(self, size: int, dim: int) -> None:
-        super().__init__()
-        self.codebook = _Codebook(size, dim)
-
-    def entries(self) -> Tensor:
-        """(size, dim)"""
-        return self.codebook.entries()
 
 
 class _Codebook(nn.Module):

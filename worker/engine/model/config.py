@@ -191,12 +191,11 @@ class ModelConfig:
 def read_model_config(path: Path) -> ModelConfig:
     """The main `config.json`. Raises CheckpointError naming the field that is missing, wrong or contradictory."""
     fields = read_config(path)
-    if (family := fields.text("model_type")) != FAMILY:
-        raise fields.wrong("model_type", f"should be {FAMILY!r}, is {family!r}")
+    fields.require(model_type=FAMILY)
     talker_fields = fields.section("talker_config")
     talker = _talker(talker_fields)
     predictor = _code_predictor(talker_fields.section("code_predictor_config"), talker)
-    task = _task(fields)
+    task = _choice(fields, "tts_model_type", ModelTask)
     return ModelConfig(
         task=task,
         has_speaker_encoder=task is ModelTask.BASE or fields.has("speaker_encoder_config"),
@@ -223,20 +222,21 @@ def read_max_text_chars(path: Path) -> int:
 
 def read_text_front_end(path: Path) -> TextFrontEnd:
     """`text_front_end` of the checkpoint's `generation_config.json`, our own field too; published ones read digits."""
-    return _choice(read_config(path), "text_front_end", TextFrontEnd.RAW)
+    return _choice(read_config(path), "text_front_end", TextFrontEnd, TextFrontEnd.RAW)
 
 
 def read_segmentation(path: Path) -> SegmentStyle:
     """`segmentation` of the checkpoint's `generation_config.json`, our own field too; published ones get paragraphs."""
-    return _choice(read_config(path), "segmentation", SegmentStyle.PACKED)
+    return _choice(read_config(path), "segmentation", SegmentStyle, SegmentStyle.PACKED)
 
 
-def _choice(fields: ConfigFields, name: str, usual: _Choice) -> _Choice:
-    if not fields.has(name):
+def _choice(fields: ConfigFields, name: str, known: type[_Choice], usual: _Choice | None = None) -> _Choice:
+    """usual: where the file does not have the field; None: it must have it."""
+    if usual is not None and not fields.has(name):
         return usual
-    named, known = fields.text(name), type(usual)
+    named = fields.text(name)
     if named not in tuple(known):
-        raise fields.wrong(name, f"({named!r}) should be one of {', '.join(known)}")
+        raise fields.wrong(name, f"should be one of {', '.join(known)}, is {named!r}")
     return known(named)
 
 
@@ -258,18 +258,8 @@ def read_default_sampling(path: Path) -> SamplingParams:
     )
 
 
-def _task(fields: ConfigFields) -> ModelTask:
-    name = fields.text("tts_model_type")
-    if name not in set(ModelTask):
-        raise fields.wrong("tts_model_type", f"should be one of {', '.join(ModelTask)}, is {name!r}")
-    return ModelTask(name)
-
-
 def _transformer(fields: ConfigFields) -> TransformerConfig:
-    if fields.text("hidden_act") != "silu":
-        raise fields.wrong("hidden_act", "should be 'silu'")
-    if fields.boolean("attention_bias"):
-        raise fields.wrong("attention_bias", "should be false: the published layers have no biases")
+    fields.require(hidden_act="silu", attention_bias=False)
     num_heads, num_kv_heads = fields.integer("num_attention_heads"), fields.integer("num_key_value_heads")
     if num_kv_heads < 1 or num_heads % num_kv_heads:
         raise fields.wrong("num_attention_heads", f"({num_heads}) should be a multiple of {num_kv_heads} KV heads")
@@ -291,9 +281,7 @@ def _transformer(fields: ConfigFields) -> TransformerConfig:
 def _talker(fields: ConfigFields) -> TalkerConfig:
     # The three rows of the multi-axis RoPE are always equal here, which makes it ordinary RoPE; any other
     # scaling would not be.
-    rope_type = fields.section("rope_scaling").text("rope_type")
-    if rope_type != "default":
-        raise fields.wrong("rope_scaling.rope_type", f"should be 'default', is {rope_type!r}")
+    fields.section("rope_scaling").require(rope_type="default")
     vocab_size = fields.integer("vocab_size")
     languages = _ids(fields, "codec_language_id", vocab_size)
     return TalkerConfig(

@@ -56,16 +56,6 @@ class RotaryTable:
         return Rotation(self._cos[start:end], self._sin[start:end])
 
 
-class RmsNorm(nn.Module):
-    def __init__(self, size: int, eps: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(size))
-        self._eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.weight.shape, self.weight, self._eps)
-
-
 class StackedLinear(StackedModule):
     """Several published projections of the same input as one matrix: one product instead of three."""
 
@@ -131,9 +121,9 @@ class SwiGlu(nn.Module):
 class TransformerLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.input_layernorm = RmsNorm(config.hidden_size, config.rms_norm_eps)
+        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.self_attn = Attention(config)
-        self.post_attention_layernorm = RmsNorm(config.hidden_size, config.rms_norm_eps)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.mlp = SwiGlu(config)
 
     def forward(self, x: Tensor, rotation: Rotation, attend: Attend, layer: int) -> Tensor:
@@ -147,7 +137,7 @@ class TransformerStack(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.layers = nn.ModuleList(TransformerLayer(config) for _ in range(config.num_layers))
-        self.norm = RmsNorm(config.hidden_size, config.rms_norm_eps)
+        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
 
     def forward(self, x: Tensor, rotation: Rotation, attend: Attend) -> Tensor:
         """(N, hidden) -> (N, hidden), normed."""

@@ -27,6 +27,7 @@ _LINEAR_HZ_PER_MEL = 200.0 / 3.0
 _KNEE_HZ = 1000.0
 _KNEE_MEL = _KNEE_HZ / _LINEAR_HZ_PER_MEL
 _LOG_STEP = math.log(6.4) / 27.0
+_TOP_MEL = _KNEE_MEL + math.log(_TOP_HZ / _KNEE_HZ) / _LOG_STEP
 
 
 class LogMel:
@@ -51,19 +52,13 @@ class LogMel:
 def mel_bands() -> Tensor:
     """(128, 513) float32: triangular filters of equal area."""
     bins_hz = torch.linspace(0.0, SAMPLE_RATE_HZ / 2, _FFT_SIZE // 2 + 1, dtype=torch.float64)
-    corners_mel = torch.linspace(0.0, _hz_to_mel(_TOP_HZ), NUM_BANDS + 2, dtype=torch.float64)
+    corners_mel = torch.linspace(0.0, _TOP_MEL, NUM_BANDS + 2, dtype=torch.float64)
     corners_hz = torch.tensor([_mel_to_hz(mel) for mel in corners_mel.tolist()], dtype=torch.float64)
     low, centre, high = corners_hz[:-2, None], corners_hz[1:-1, None], corners_hz[2:, None]
     rising = (bins_hz - low) / (centre - low)
     falling = (high - bins_hz) / (high - centre)
     triangles = torch.minimum(rising, falling).clamp(min=0.0)
     return (triangles * (2.0 / (high - low))).float()
-
-
-def _hz_to_mel(hz: float) -> float:
-    if hz < _KNEE_HZ:
-        return hz / _LINEAR_HZ_PER_MEL
-    return _KNEE_MEL + math.log(hz / _KNEE_HZ) / _LOG_STEP
 
 
 def _mel_to_hz(mel: float) -> float:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 
 class PaddedBatch:
@@ -44,8 +43,3 @@ class PaddedBatch:
             folded = last - (last - places).abs()
             self._mirrors[edge] = folded.clamp_(min=0)
         return self._mirrors[edge]
-
-
-def padded(sequences: Sequence[Tensor]) -> Tensor:
-    """(T_b, …) each -> (B, T, …), zeros behind the ends."""
-    return pad_sequence(list(sequences), batch_first=True)

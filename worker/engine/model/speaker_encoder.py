@@ -6,7 +6,6 @@ and whatever is taken over the time of a recording is taken over its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from torch.nn import functional as F
 from worker.engine.model.config import ConfigFields
 from worker.engine.model.mel import NUM_BANDS, SAMPLE_RATE_HZ
 from worker.engine.model.padded_batch import PaddedBatch
-from worker.engine.model.weights import load_strict
 
 _VARIANCE_FLOOR = 1e-12
 
@@ -75,16 +73,6 @@ class SpeakerEncoder(nn.Module):
         self.mfa = _Tdnn(wide, *last)
         self.asp = _AttentivePooling(wide, config.attention_channels)
         self.fc = nn.Conv1d(2 * wide, config.embedding_dim, 1)
-
-    @classmethod
-    def load(cls, config: SpeakerEncoderConfig, tensors: Mapping[str, Tensor], source: str) -> SpeakerEncoder:
-        """A float32 encoder on the CPU from tensors named as published, without "speaker_encoder.".
-
-        Raises CheckpointError when names or shapes are not exactly the expected ones.
-        """
-        encoder = cls(config)
-        load_strict(encoder, tensors, source)
-        return encoder.requires_grad_(requires_grad=False).eval()
 
     def forward(self, log_mel: Tensor, batch: PaddedBatch) -> Tensor:
         first, *middle = self.blocks

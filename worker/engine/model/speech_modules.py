@@ -12,7 +12,7 @@ from worker.engine.errors import CheckpointError
 from worker.engine.model.code_predictor import CodePredictor
 from worker.engine.model.config import ModelConfig
 from worker.engine.model.talker import Talker
-from worker.engine.model.weights import read_tensors, require_published, tensors_under
+from worker.engine.model.weights import loaded, read_tensors, require_published, tensors_under
 
 TALKER_PREFIX = "talker."
 _PREDICTOR_IN_TALKER, _SPEAKER_ENCODER = "code_predictor.", "speaker_encoder."
@@ -30,10 +30,11 @@ def modules_from(
 ) -> tuple[Talker, CodePredictor]:
     """From the file's tensors, which come from `source`. Raises CheckpointError as `load_modules` does."""
     _require_known(tensors, config, source)
-    predictor_tensors = tensors_under(tensors, TALKER_PREFIX + _PREDICTOR_IN_TALKER)
-    talker = Talker.load(config.talker, _talker_tensors(tensors), f"{source} ({TALKER_PREFIX}*)", dtype, device)
-    predictor_source = f"{source} ({TALKER_PREFIX}{_PREDICTOR_IN_TALKER}*)"
-    return talker, CodePredictor.load(config.predictor, predictor_tensors, predictor_source, dtype, device)
+    prefix = TALKER_PREFIX + _PREDICTOR_IN_TALKER
+    own, others = _talker_tensors(tensors), tensors_under(tensors, prefix)
+    talker = loaded(lambda: Talker(config.talker), own, f"{source} ({TALKER_PREFIX}*)", dtype, device)
+    predictor = loaded(lambda: CodePredictor(config.predictor), others, f"{source} ({prefix}*)", dtype, device)
+    return talker, predictor
 
 
 def require_talker(tensors: Mapping[str, Tensor], config: ModelConfig, source: str) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from worker.engine.model.config import TalkerConfig
 from worker.engine.model.layers import Attend, Rotation, TransformerStack
-from worker.engine.model.weights import load_strict
 
 
 class TextProjection(nn.Module):
@@ -39,17 +36,6 @@ class Talker(nn.Module):
         self.model = TalkerModel(config)
         self.text_projection = TextProjection(config)
         self.codec_head = nn.Linear(config.transformer.hidden_size, config.vocab_size, bias=False)
-
-    @classmethod
-    def load(
-        cls, config: TalkerConfig, tensors: Mapping[str, Tensor], source: str, dtype: torch.dtype, device: torch.device
-    ) -> Talker:
-        """`tensors` are named without the `talker.` prefix. Raises CheckpointError as `load_strict` does."""
-        with torch.device("meta"):  # no time for initial values that the checkpoint replaces
-            talker = cls(config)
-        talker = talker.to(dtype).to_empty(device=device)
-        load_strict(talker, tensors, source)
-        return talker.eval()
 
     def text_rows(self, text_ids: Tensor) -> Tensor:
         """int64 (N,) -> (N, hidden)."""

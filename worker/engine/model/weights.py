@@ -6,8 +6,9 @@ Knows names and shapes only; what a tensor means is the business of the module t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -17,6 +18,8 @@ from torch import Tensor, nn
 from worker.engine.errors import CheckpointError
 
 _NAMES_SHOWN = 8
+
+M = TypeVar("M", bound=nn.Module)
 
 
 class StackedModule(nn.Module, ABC):
@@ -50,6 +53,24 @@ def read_rows(path: Path, name: str, rows: Sequence[int]) -> Tensor:
             return torch.stack([matrix[row] for row in rows])
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"cannot read {name} of {path}: {error}") from error
+
+
+def loaded(
+    make: Callable[[], M],
+    tensors: Mapping[str, Tensor],
+    source: str,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
+) -> M:
+    """The module that `make` builds, with the published tensors, to run and not to train; by default on the CPU.
+
+    Raises CheckpointError as `load_strict` does.
+    """
+    with torch.device("meta"):  # nothing is initialised that loading overwrites
+        module = make()
+    module = module.to(dtype).to_empty(device=device or torch.device("cpu"))
+    load_strict(module, tensors, source)
+    return module.requires_grad_(requires_grad=False).eval()
 
 
 @torch.no_grad()

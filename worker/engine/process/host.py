@@ -43,7 +43,6 @@ from worker.engine.process.protocol import (
     Submit,
     VoiceEncoded,
 )
-from worker.engine.settings import EngineSettings
 from worker.process.children.channel import Channel, ChannelClosed
 from worker.process.children.program import begin_program, end_with
 
@@ -61,7 +60,9 @@ T = TypeVar("T")
 def main() -> None:
     channel, door = begin_program(RELEASE)
     try:
-        engine = build_engine(_settings(channel))
+        start = channel.receive()
+        assert isinstance(start, StartHost)  # noqa: S101  (our own worker wrote it)
+        engine = build_engine(start.settings)
     except ChannelClosed:
         return
     except StartError as error:
@@ -69,13 +70,6 @@ def main() -> None:
         sys.exit(CANNOT_START_STATUS)
     freeze()
     HostSession(channel, door.stream, engine).serve()
-
-
-def _settings(channel: Channel) -> EngineSettings:
-    start = channel.receive()
-    if not isinstance(start, StartHost):
-        raise ProtocolError(f"{type(start).__name__} before the engine's settings")
-    return start.settings
 
 
 class HostSession:
@@ -91,7 +85,6 @@ class HostSession:
         self._line = HostLine(channel, engine, self._pauses)
 
     def serve(self) -> NoReturn:
-        self._line.begin()
         threading.Thread(target=end_with, args=(self._line.send_until_dead,), name="host-sender", daemon=True).start()
         threading.Thread(target=self._answer_door, name="host-door", daemon=True).start()
         end_with(self._line.read_until_closed)
@@ -109,7 +102,6 @@ class HostSession:
         line = HostLine(channel, self._engine, self._pauses)
         with suppress(OSError):
             channel.greet(RELEASE)
-            line.begin()
             threading.Thread(target=self._send_on, args=(line,), name="host-line-sender", daemon=True).start()
             line.read_until_closed()
         line.end()
@@ -129,11 +121,9 @@ class HostLine:
         self._engine = engine
         self._pauses = pauses
         self._outbox: queue.SimpleQueue[FromHost | None] = queue.SimpleQueue()
+        self._outbox.put(HostReady(engine.info))
         self._lock = threading.Lock()
         self._speaking: set[str] = set()
-
-    def begin(self) -> None:
-        self._outbox.put(HostReady(self._engine.info))
 
     def read_until_closed(self) -> int:
         while True:

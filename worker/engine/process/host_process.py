@@ -15,7 +15,6 @@ from worker.engine.interface import EngineStats
 from worker.engine.process.calls import EngineCalls
 from worker.engine.process.protocol import StartHost
 from worker.engine.settings import EngineSettings
-from worker.process.children.channel import Channel
 from worker.process.children.program import reap, start_program
 
 logger = logging.getLogger(__name__)
@@ -36,16 +35,16 @@ class EngineHostProcess:
         self._watchdog_s = watchdog_s
         self._watchdog: Watchdog | None = None
         self._watched: EngineStats | None = None
-        stream, child_end = socket.socketpair()
-        self._door, door_end = socket.socketpair()
-        with child_end, door_end:
-            self._process = start_program("worker.engine.process.host", [child_end, door_end], stderr=subprocess.PIPE)
+        self._process, (channel, door) = start_program(
+            "worker.engine.process.host", num_channels=2, stderr=subprocess.PIPE
+        )
+        self._door = door.stream
         assert self._process.stderr is not None  # noqa: S101  (asked for as a pipe)
         self._log = threading.Thread(
             target=self._log_all, args=(self._process.stderr,), name="engine-stderr", daemon=True
         )
         self._log.start()
-        self.calls = EngineCalls(Channel(stream), f"the engine process {self.pid}", on_change, self._end_reason)
+        self.calls = EngineCalls(channel, f"the engine process {self.pid}", on_change, self._end_reason)
         self.calls.start(StartHost(settings))
 
     @property

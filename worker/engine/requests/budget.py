@@ -55,7 +55,7 @@ def open_frame_budget(
     Raises RequestRejected when the text grows beyond the slot.
     """
     room = capacity - prompt_rows
-    if trailing_rows >= min(room, capacity):
+    if trailing_rows >= room:
         raise RequestRejected(f"the text has grown to {num_text_tokens} tokens; a slot has room for {room - 1} frames")
     natural = _SLACK * expected_frames(num_text_tokens) + _SLACK_FRAMES if is_last else room
     return min(requested or natural, room)

@@ -1,7 +1,7 @@
 """What the talker reads before it speaks, as ids: one layout per kind of conditioning, two text modes.
 
-A layout is pure data. Every row is a text side, a codec side, or the sum of both; `stages.talker` turns it into
-embeddings. The order of the rows is upstream's:
+A layout is pure data. Every row is a text side, a codec side, or the sum of both; `stages.talker_embeddings` turns it
+into embeddings. The order of the rows is upstream's:
 
     [instruction]  role  PAD+think…  [PAD+speaker]  BOS+cpad  then text and start of speech
 
@@ -134,7 +134,7 @@ class PromptBuilder:
         is_whole = bool(ids) and ids[-1] == self.end_of_text
         needed = 1 if not isinstance(request.conditioning, InContextPrompt) else self._ids_beside(request.conditioning)
         if not is_whole and len(ids) < needed:
-            self._require_conditioning(request)
+            self._add_head(_Rows(), request)  # refuses what `build` would refuse once there is text
             return None
         return self._build(request, ids)
 
@@ -153,10 +153,6 @@ class PromptBuilder:
         if isinstance(request.conditioning, InContextPrompt):
             return self._finish_in_context(rows, request.conditioning, text, request.text_mode)
         return self._finish_plain(rows, text, request.text_mode)
-
-    def _require_conditioning(self, request: SpeechRequest) -> None:
-        """Raises RequestRejected for what `build` would refuse once there is text."""
-        self._add_head(_Rows(), request)
 
     def _ids_beside(self, conditioning: InContextPrompt) -> int:
         """Of the target text, how many stand beside the reference's frames."""

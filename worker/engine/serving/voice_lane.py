@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import ReferenceAudio, VoicePrompt
@@ -16,16 +15,8 @@ Settle = Callable[[Future[VoicePrompt], "VoicePrompt | RequestRejected"], None]
 """Takes the result or the error of a recording; called once for each."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
-    reference: ReferenceAudio
-    future: Future[VoicePrompt]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ready:
-    voice: PreparedVoice
-    future: Future[VoicePrompt]
+_Waiting = tuple[ReferenceAudio, Future[VoicePrompt]]
+_Ready = tuple[PreparedVoice, Future[VoicePrompt]]
 
 
 class VoiceLane:
@@ -55,7 +46,7 @@ class VoiceLane:
 
     def put(self, reference: ReferenceAudio, future: Future[VoicePrompt]) -> None:
         with self._changed:
-            self._waiting.append(_Waiting(reference, future))
+            self._waiting.append((reference, future))
             self._changed.notify()
 
     def close(self) -> None:
@@ -70,16 +61,17 @@ class VoiceLane:
 
     def _run(self, settle: Settle) -> None:
         while batch := self._gather(settle):
-            prompts = self._encoder.encode([ready.voice for ready in batch])
-            for ready, prompt in zip(batch, prompts, strict=True):
-                settle(ready.future, prompt)
+            prompts = self._encoder.encode([voice for voice, _ in batch])
+            for (_, future), prompt in zip(batch, prompts, strict=True):
+                settle(future, prompt)
 
     def _gather(self, settle: Settle) -> list[_Ready]:
         """The next batch: at least one recording, or none once the lane is closed."""
         batch: list[_Ready] = []
         longest_s = 0.0
         while (ready := self._next(settle, may_wait=not batch)) is not None:
-            longest_s = max(longest_s, ready.voice.duration_s)
+            voice, _ = ready
+            longest_s = max(longest_s, voice.duration_s)
             if batch and (len(batch) + 1) * longest_s > self._max_together_s:
                 self._left_over = ready
                 break
@@ -91,10 +83,11 @@ class VoiceLane:
             ready, self._left_over = self._left_over, None
             return ready
         while (waiting := self._take(may_wait=may_wait)) is not None:
+            reference, future = waiting
             try:
-                return _Ready(self._encoder.prepare(waiting.reference), waiting.future)
+                return self._encoder.prepare(reference), future
             except RequestRejected as error:
-                settle(waiting.future, error)
+                settle(future, error)
         return None
 
     def _take(self, *, may_wait: bool) -> _Waiting | None:

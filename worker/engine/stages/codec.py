@@ -20,7 +20,7 @@ from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.model.codec_encoder import CodecEncoder
 from worker.engine.model.codec_layers import StreamState
 from worker.engine.model.config import read_config
-from worker.engine.model.weights import read_tensors, tensors_under
+from worker.engine.model.weights import loaded, read_tensors, tensors_under
 from worker.engine.profiles import FRAMES_PER_PASS_CPU
 from worker.engine.stages.recording import recording_at
 
@@ -58,13 +58,10 @@ class CodecStage:
         strangers = len(tensors) - len(decoder_tensors) - len(encoder_tensors)
         if strangers or (encoder_tensors and config.encoder is None):
             raise CheckpointError(f"{weights_path} has tensors of parts that {config_path} does not describe")
-        encoder = (
-            None
-            if config.encoder is None or decodes_only
-            else CodecEncoder.load(
-                config.encoder, config.num_quantizers, encoder_tensors, f"{weights_path} (encoder.*)"
-            )
-        )
+        encoder = None
+        if (parts := config.encoder) is not None and not decodes_only:
+            source = f"{weights_path} (encoder.*)"
+            encoder = loaded(lambda: CodecEncoder(parts, config.num_quantizers), encoder_tensors, source)
         decoder = CodecDecoder.load(config.decoder, decoder_tensors, f"{weights_path} (decoder.*)")
         # torch lets cuDNN round convolutions to TF32, which moves latents across the border between two codebook
         # entries. The switch is the process's: set here once, it cannot change while another thread decodes.
@@ -125,17 +122,12 @@ class CodecStage:
 
 
 class DecodeStream:
-    """One utterance, decoded as its frames arrive. Belongs to one thread."""
+    """One utterance, decoded as its frames arrive. Belongs to one thread. state: what the next push will start from."""
 
     def __init__(self, stage: CodecStage, state: StreamState) -> None:
         self._stage = stage
-        self._state = state
-
-    @property
-    def state(self) -> StreamState:
-        """What the next push will start from."""
-        return self._state
+        self.state = state
 
     def push(self, frames: CodecFrames) -> Pcm:
         """The samples of the next frames (T, Q), T ≥ 0. Joined, they equal `decode` of all frames up to rounding."""
-        return self._stage.decode_next(frames, self._state)
+        return self._stage.decode_next(frames, self.state)

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from worker.engine.interface import Pcm
 from worker.engine.model.config import read_config
 from worker.engine.model.mel import HOP, SAMPLE_RATE_HZ, LogMel
-from worker.engine.model.padded_batch import PaddedBatch, padded
+from worker.engine.model.padded_batch import PaddedBatch
 from worker.engine.model.speaker_encoder import SpeakerEncoder, speaker_encoder_config_from
-from worker.engine.model.weights import read_tensors, tensors_under
+from worker.engine.model.weights import loaded, read_tensors, tensors_under
 from worker.engine.stages.recording import recording_at
 
 
@@ -33,7 +34,7 @@ class SpeakerStage:
         config = speaker_encoder_config_from(read_config(checkpoint / "config.json").section("speaker_encoder_config"))
         weights_path = checkpoint / "model.safetensors"
         tensors = tensors_under(read_tensors(weights_path), "speaker_encoder.")
-        encoder = SpeakerEncoder.load(config, tensors, f"{weights_path} (speaker_encoder.*)")
+        encoder = loaded(lambda: SpeakerEncoder(config), tensors, f"{weights_path} (speaker_encoder.*)")
         return cls(encoder, config.min_rows, torch.device(device))
 
     def prepared(self, pcm: Pcm, sample_rate_hz: int) -> Pcm:
@@ -52,5 +53,5 @@ class SpeakerStage:
         clips = [torch.from_numpy(pcm) for pcm in recordings]
         samples = PaddedBatch([len(clip) for clip in clips], self._device)
         rows = PaddedBatch([len(clip) // HOP for clip in clips], self._device)
-        log_mel = self._log_mel(padded(clips).to(self._device), samples)
+        log_mel = self._log_mel(pad_sequence(clips, batch_first=True).to(self._device), samples)
         return self._encoder(log_mel, rows).cpu().numpy()

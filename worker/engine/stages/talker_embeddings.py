@@ -24,27 +24,16 @@ class TalkerEnds:
         head = talker.codec_head.weight
         codebook_size, eos = config.predictor.codebook_size, config.talker.control.eos
         self._talker = talker
-        self._device = head.device
+        self.device = head.device
         self._head = torch.cat((head[:codebook_size], head[eos : eos + 1])).contiguous()
         self._residual_tables = residual_embeddings.flatten(0, 1)
         self._residual_offsets = torch.arange(residual_embeddings.shape[0], device=head.device) * codebook_size
+        self.dtype, self.hidden_size = head.dtype, head.shape[1]
         self._pad_id = torch.tensor([config.text_control.tts_pad], device=head.device)
-
-    @property
-    def device(self) -> torch.device:
-        return self._device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self._head.dtype
-
-    @property
-    def hidden_size(self) -> int:
-        return self._head.shape[1]
 
     def prompt_rows(self, layout: PromptLayout) -> Tensor:
         """Input embeddings of the whole prompt: (P, hidden)."""
-        rows = torch.zeros(layout.num_rows, self.hidden_size, dtype=self.dtype, device=self._device)
+        rows = torch.zeros(layout.num_rows, self.hidden_size, dtype=self.dtype, device=self.device)
         with_text, with_codec = layout.text_ids != NO_ID, layout.codec_ids != NO_ID
         rows[self._on_device(with_text.nonzero()[0])] = self._talker.text_rows(
             self._on_device(layout.text_ids[with_text])
@@ -67,7 +56,7 @@ class TalkerEnds:
         prompt = self.prompt_rows(request.prompt)
         if request.prefix is None:
             return prompt
-        beside = torch.arange(request.num_prefix, device=self._device).clamp_max(trailing.shape[0] - 1)
+        beside = torch.arange(request.num_prefix, device=self.device).clamp_max(trailing.shape[0] - 1)
         return torch.cat((prompt, self.frame_rows(self._on_device(request.prefix.astype("int64"))) + trailing[beside]))
 
     def trailing_rows(self, layout: PromptLayout) -> Tensor:
@@ -85,4 +74,4 @@ class TalkerEnds:
         return F.linear(hidden, self._head).float()
 
     def _on_device(self, ids: Ids) -> Tensor:
-        return torch.from_numpy(ids).to(self._device)
+        return torch.from_numpy(ids).to(self.device)

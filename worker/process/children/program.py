@@ -12,7 +12,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import NoReturn
 
 from worker.process.children.channel import Channel
@@ -27,24 +28,31 @@ _PR_SET_PDEATHSIG = 1
 
 def start_program(
     module: str,
-    ends: Sequence[socket.socket],
     *arguments: str,
+    num_channels: int = 1,
     stderr: int | None = None,
     environment: Mapping[str, str] | None = None,
-) -> subprocess.Popen[bytes]:
-    """ends: the program's, for the caller to close. environment: beside the worker's.
+) -> tuple[subprocess.Popen[bytes], list[Channel]]:
+    """The process, and our ends of its channels. environment: beside the worker's.
 
     In a thread that outlives it: on Linux the kernel kills the process when the starting thread ends.
     """
-    numbers = [end.fileno() for end in ends]
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *arguments, str(os.getpid()), ",".join(map(str, numbers))],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        pass_fds=numbers,
-        env={**os.environ, **(environment or {})},
-    )
+    with ExitStack() as our_ends, ExitStack() as its_ends:
+        pairs = [
+            (our_ends.enter_context(ours), its_ends.enter_context(its))
+            for ours, its in (socket.socketpair() for _ in range(num_channels))
+        ]
+        numbers = [its.fileno() for _, its in pairs]
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments, str(os.getpid()), ",".join(map(str, numbers))],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=numbers,
+            env={**os.environ, **(environment or {})},
+        )
+        our_ends.pop_all()
+    return process, [Channel(ours) for ours, _ in pairs]
 
 
 def begin_program(release: bytes) -> list[Channel]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
-from contextlib import ExitStack
 
-from worker.process.children.channel import Channel
 from worker.process.children.program import reap, start_program
 from worker.speech.postprocessing.process import READY
 from worker.speech.postprocessing.protocol import RELEASE
@@ -33,18 +30,16 @@ class PostProcessorProcess:
 
         In a thread that outlives it: on Linux the kernel kills the process when the starting thread ends.
         """
-        with ExitStack() as our_ends, ExitStack() as its_ends:
-            self._lifeline, its_lifeline = _pair(our_ends, its_ends, START_PATIENCE_S)
-            channels = [_pair(our_ends, its_ends, PATIENCE_S) for _ in range(num_channels)]
-            self.idle = [channel for channel, _ in channels]
-            self._process = start_program(
-                "worker.speech.postprocessing.process",
-                [its_lifeline, *(its_end for _, its_end in channels)],
-                worker,
-                # It has many threads already: more threads for linear algebra would only slow it down.
-                environment={**environment, "OPENBLAS_NUM_THREADS": "1"},
-            )
-            our_ends.pop_all()
+        self._process, (self._lifeline, *self.idle) = start_program(
+            "worker.speech.postprocessing.process",
+            worker,
+            num_channels=1 + num_channels,
+            # It has many threads already: more threads for linear algebra would only slow it down.
+            environment={**environment, "OPENBLAS_NUM_THREADS": "1"},
+        )
+        self._lifeline.set_patience(START_PATIENCE_S)
+        for channel in self.idle:
+            channel.set_patience(PATIENCE_S)
 
     @property
     def pid(self) -> int:
@@ -73,13 +68,3 @@ class PostProcessorProcess:
         for channel in self.idle:
             channel.close()
         reap(self._process)
-
-
-def _pair(our_ends: ExitStack, its_ends: ExitStack, patience_s: int) -> tuple[Channel, socket.socket]:
-    """Our end and the other, each to be closed with its stack."""
-    ours, its = socket.socketpair()
-    our_ends.enter_context(ours)
-    its_ends.enter_context(its)
-    channel = Channel(ours)
-    channel.set_patience(patience_s)
-    return channel, its

@@ -65,7 +65,7 @@ class Dispatcher:
     """Any thread may call any method, `next_vacancy` only one."""
 
     def __init__(self, number: int, channels_each: int) -> None:
-        self._all = [ProcessSlot() for _ in range(number)]
+        self.all = [ProcessSlot() for _ in range(number)]
         self._channels_each = channels_each
         self._deaths = 0
         self._closing = False
@@ -79,16 +79,12 @@ class Dispatcher:
     def pids(self) -> tuple[int, ...]:
         """Of the processes that run."""
         with self._lock:
-            return tuple(slot.child.pid for slot in self._all if slot.child)
+            return tuple(slot.child.pid for slot in self.all if slot.child)
 
     @property
     def deaths(self) -> int:
         with self._lock:
             return self._deaths
-
-    @property
-    def all(self) -> Sequence[ProcessSlot]:
-        return self._all
 
     @contextmanager
     def shared_channel(self) -> Generator[Channel]:
@@ -134,7 +130,7 @@ class Dispatcher:
         with self._lock:
             if self._closing:
                 return None
-            vacant = next(slot for slot in self._all if slot.child is None)
+            vacant = next(slot for slot in self.all if slot.child is None)
             delay_s = vacant.backoff.delay_s(served=vacant.has_served)
             vacant.has_served = False
             self._slot_vacant.wait_for(lambda: self._closing, delay_s)
@@ -146,8 +142,8 @@ class Dispatcher:
             self._closing = True
             for condition in (self._channel_idle, self._process_empty, self._slot_vacant):
                 condition.notify_all()
-            children = [slot.child for slot in self._all if slot.child]
-            for slot in self._all:
+            children = [slot.child for slot in self.all if slot.child]
+            for slot in self.all:
                 slot.child = None
             return children
 
@@ -192,12 +188,12 @@ class Dispatcher:
         """Whether there is something to do for who fills slots: at once if there is, else after a while."""
         with self._lock:
             return self._slot_vacant.wait_for(
-                lambda: self._closing or any(slot.child is None for slot in self._all), LOOK_S
+                lambda: self._closing or any(slot.child is None for slot in self.all), LOOK_S
             )
 
     def _retire_ended(self) -> None:
         with self._lock:
-            dead = [(slot, slot.child) for slot in self._all if slot.child and slot.child.has_ended]
+            dead = [(slot, slot.child) for slot in self.all if slot.child and slot.child.has_ended]
         for slot, child in dead:
             self._retire(slot, child, ProcessLookupError("it ended while it had nothing to do, or was killed"))
 
@@ -215,7 +211,7 @@ class Dispatcher:
     # ------------------------------------------------------------------------------------------ under the lock
 
     def _least_busy(self) -> tuple[ProcessSlot, PostProcessorProcess] | None:
-        usable = [(slot, slot.child) for slot in self._all if slot.child and slot.child.idle]
+        usable = [(slot, slot.child) for slot in self.all if slot.child and slot.child.idle]
         open_to_all = [each for each in usable if not each[0].suspects]
         return max(open_to_all, key=lambda each: len(each[1].idle), default=None)
 

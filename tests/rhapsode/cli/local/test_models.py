@@ -357,7 +357,7 @@ def test_a_checkpoint_of_another_family_is_refused_in_one_line(tmp_path: Path) -
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"{}")
 
-    with pytest.raises(CheckpointError, match=r"config\.json: model_type should be 'qwen3_tts', is 'llama'"):
+    with pytest.raises(CheckpointError, match=r"config\.json: model_type is 'llama', should be 'qwen3_tts'"):
         describe_checkpoint(tmp_path)
 
 

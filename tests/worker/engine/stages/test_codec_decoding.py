@@ -95,9 +95,9 @@ def test_two_minutes_decode_with_the_memory_of_a_few_seconds(codec: CodecStage) 
     stream = codec.open_stream()
 
     pcm = [stream.push(frames[:100])]
-    size_after_seconds = sum(slot.numel() for slot in stream._state.slots)  # pyright: ignore[reportPrivateUsage]
+    size_after_seconds = sum(slot.numel() for slot in stream.state.slots)
     pcm.append(stream.push(frames[100:]))
-    size_after_minutes = sum(slot.numel() for slot in stream._state.slots)  # pyright: ignore[reportPrivateUsage]
+    size_after_minutes = sum(slot.numel() for slot in stream.state.slots)
 
     assert size_after_minutes == size_after_seconds
     assert sum(map(len, pcm)) == 1500 * SAMPLES_PER_FRAME

@@ -38,7 +38,7 @@ def found(speech: Speech, text: str) -> list[Defect]:
 def test_the_engine_says_the_phones_and_its_speech_fits_them(spoken: dict[str, Speech]) -> None:
     speech = spoken[LINE]
 
-    assert speech.phones == phones_of(LINE, accent_of(DEFAULT_VOICE)).symbols
+    assert speech.phones == phones_of(LINE, accent_of(DEFAULT_VOICE))
     assert found(speech, LINE) == []
 
 

@@ -327,7 +327,6 @@ class WarmSlots:
     def __init__(self, slots: Sequence[int]) -> None:
         self._free = list(slots)
         self._states: OrderedDict[bytes, WarmState] = OrderedDict()
-        self.hits = self.misses = 0
 
     def enter(self, reference: CodecFrames) -> tuple[WarmState | None, bool]:
         """The state behind a reference, with one user more, and whether the caller has to bring it about.
@@ -337,11 +336,9 @@ class WarmSlots:
         key = hashlib.sha256(reference.tobytes()).digest()
         known = self._states.get(key)
         if known is not None:
-            self.hits += 1
             self._states.move_to_end(key)
             known.users += 1
             return known, False
-        self.misses += 1
         slot = self._claim()
         if slot is None:
             return None, False

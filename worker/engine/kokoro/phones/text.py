@@ -21,14 +21,6 @@ _SPOKEN = {"&": "and", "%": "percent", "+": "plus", "@": "at", "=": "equals", "Â
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-class Phones(NamedTuple):
-    """symbols: in Kokoro's alphabet, pauses and stress marks among them. places: for each symbol, the index of the
-    character of the text that it comes from."""
-
-    symbols: str
-    places: tuple[int, ...]
-
-
 class _Token(NamedTuple):
     """written: a word, or the sign that stands for it in Kokoro's alphabet. is_apart: something stands before it."""
 
@@ -38,19 +30,17 @@ class _Token(NamedTuple):
     is_apart: bool
 
 
-def phones_of(text: str, accent: Accent) -> Phones:
-    """text: as the front end wrote it, numbers as words. No symbols if nothing can be spoken."""
+def phones_of(text: str, accent: Accent) -> str:
+    """In Kokoro's alphabet, pauses and stress marks among them; "" if nothing can be spoken.
+
+    text: as the front end wrote it, numbers as words.
+    """
     tokens = [*_tokens(text, accent)]
     said = _said(tokens, accent)
     if not any(each for token, each in zip(tokens, said, strict=True) if token.is_word):
-        return Phones("", ())
-    symbols: list[str] = []
-    places: list[int] = []
-    for token, each in zip(tokens, said, strict=True):
-        spaced = f" {each}" if each and token.is_apart and symbols else each
-        symbols.extend(spaced)
-        places.extend([token.start] * len(spaced))
-    return Phones("".join(symbols), tuple(places))
+        return ""
+    spaced = (f" {each}" if each and token.is_apart else each for token, each in zip(tokens, said, strict=True))
+    return "".join(spaced).removeprefix(" ")
 
 
 def guessed_words(text: str, accent: Accent) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ WORDS = Path(__file__).with_name("everyday_words.tsv").read_text(encoding="utf-8
 
 
 def said(text: str, accent: Accent = Accent.AMERICAN) -> str:
-    return phones_of(text, accent).symbols
+    return phones_of(text, accent)
 
 
 def test_a_hundred_everyday_words_in_both_accents() -> None:
