@@ -75,10 +75,6 @@ class SpeechLane:
             raise
         worker.gate.others = self.fronts.held_back
 
-    def answer(self) -> None:
-        """One ticket."""
-        self.fronts.answer()
-
     def start(self) -> None:
         """Begin what is repeated."""
         self.fronts.start()
@@ -178,14 +174,14 @@ def speech_services(
 
 def _quality_gate(settings: WorkerSettings, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
     """With the calibration of these weights and the installed recognisers."""
-    calibration = None
+    calibration = UNCALIBRATED
     if settings.engine != "fake":
         calibration = checkpoint_calibration(settings.checkpoint, info.revision)
-        if calibration is None:
+        if calibration is UNCALIBRATED:
             logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
     # As many as judge at the same time.
     places = max(1, settings.num_postprocessors // settings.num_fronts)
     recognisers = worker_recognisers(
         settings.recogniser, settings.whisper_model, settings.device, info.languages, places
     )
-    return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
+    return QualityGate(calibration, recognisers, postprocessor.judge)
