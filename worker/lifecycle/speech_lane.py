@@ -32,7 +32,6 @@ from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.packing import PLACES_SHARE, SegmentPacker
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
-from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate, checkpoint_calibration
 from worker.speech.quality.norms_cache import NormsCache
 from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
@@ -164,7 +163,6 @@ def speech_services(
         ahead=ClaimAhead(slots),
         voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
         quality=_quality_gate(settings, engine.info, postprocessor),
-        counters=GateCounters(),
         norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis, settings.key_prefix),
         postprocessor=postprocessor,
