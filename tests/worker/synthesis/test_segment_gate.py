@@ -27,8 +27,12 @@ from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.engine.interface import Engine, EngineInfo, FinishReason, OnAudio, Speech, SpeechRequest
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
-from worker.speech.quality.calibration.calibration_file import Calibration, SpeechBounds, calibrated_bounds
-from worker.speech.quality.calibration.examples import measured_example
+from worker.speech.quality.calibration.calibration_file import (
+    Calibration,
+    SpeechBounds,
+    calibrated_bounds,
+    measured_example,
+)
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, Recognisers
 from worker.speech.quality.verdict import measured_verdict

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from worker.speech.quality.calibration.examples import MeasuredExample
+from worker.engine.interface import Speech
+from worker.speech.audio.loudness import loudness_of
 from worker.speech.quality.calibration.sound_bounds import (
     TAIL,
     SoundBounds,
@@ -25,7 +26,8 @@ from worker.speech.quality.calibration.sound_bounds import (
     voice_norm,
 )
 from worker.speech.quality.expectation import MIN_EXAMPLES, DurationModel, fit_duration
-from worker.speech.quality.measures import SpeechMeasures
+from worker.speech.quality.measures import SpeechMeasures, measure
+from worker.speech.quality.sound.measures import SoundMeasures, measure_sound
 
 FILE_NAME = "speech_calibration.json"
 
@@ -118,6 +120,26 @@ UNCALIBRATED = Calibration("", {}, {})
 
 _FORM = TypeAdapter(Calibration)
 _FORMAT = TypeAdapter(dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredExample:
+    """An utterance that a calibration learns from.
+
+    sound: None if nothing is audible. loudness_lufs: None for less than 400 ms as well.
+    """
+
+    text: str
+    speaker: str
+    speech: SpeechMeasures
+    sound: SoundMeasures | None
+    loudness_lufs: float | None
+
+
+def measured_example(text: str, speaker: str, speech: Speech) -> MeasuredExample:
+    measures = measure(speech)
+    sound = measure_sound(speech, measures.loudness_db) if measures.speech_s else None
+    return MeasuredExample(text, speaker, measures, sound, loudness_of(speech.pcm, speech.sample_rate_hz))
 
 
 def calibrated_bounds(examples: Sequence[MeasuredExample]) -> SpeechBounds:
