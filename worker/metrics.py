@@ -14,9 +14,6 @@ from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.metrics import Snapshot, counter, histogram
 from worker.process.engine_meter import EngineMeter
 from worker.services import SpeechServices
-from worker.speech.postprocessing.interface import PostProcessorReport
-from worker.speech.quality.counters import GateCounts
-from worker.voices.cache import VoiceCacheStats
 
 _ITEMS = counter("rhapsode_items")
 _ITEM_DURATION = histogram("rhapsode_item_duration_seconds")
@@ -36,11 +33,6 @@ def kind_of(item: ClaimedItem) -> str:
             return "chunk"
         case _:
             return "segment"
-
-
-def add_live(snapshot: Snapshot, places: int, taken: int) -> None:
-    snapshot.add("rhapsode_live_places", places)
-    snapshot.add("rhapsode_live_places_taken", taken)
 
 
 class ItemMeter:
@@ -75,28 +67,8 @@ def lane_of(queue: WorkQueue) -> str:
 
 def add_items(snapshot: Snapshot, services: SpeechServices) -> None:
     """Of one front: a worker's are added up."""
-    add_postprocessors(snapshot, services.postprocessor.report())
-    add_gate(snapshot, services.counters.counts())
-    add_voice_memory(snapshot, services.voices.cache.stats())
-
-
-def add_gate(snapshot: Snapshot, counts: GateCounts) -> None:
-    snapshot.add("rhapsode_gate_attempts", counts.passed, verdict="passed")
-    snapshot.add("rhapsode_gate_attempts", counts.attempts - counts.passed, verdict="failed")
-    snapshot.add("rhapsode_gate_exhausted", counts.exhausted)
-    snapshot.add("rhapsode_gate_judging_seconds", counts.judging_s)
-    for defect, number in sorted(counts.defects.items()):
-        snapshot.add("rhapsode_gate_defects", number, defect=defect)
-    for reason, number in sorted(counts.rerolls_by_reason.items()):
-        snapshot.add("rhapsode_gate_rerolls", number, reason=reason)
-
-
-def add_postprocessors(snapshot: Snapshot, report: PostProcessorReport) -> None:
-    snapshot.add("rhapsode_postprocessors", report.processes)
-    snapshot.add("rhapsode_postprocessor_deaths", report.deaths)
-
-
-def add_voice_memory(snapshot: Snapshot, stats: VoiceCacheStats) -> None:
+    snapshot.add("rhapsode_postprocessors", services.postprocessor.num_processes)
+    stats = services.voices.cache.stats()
     snapshot.add("rhapsode_voice_memory_lookups", stats.hits, outcome="hit")
     snapshot.add("rhapsode_voice_memory_lookups", stats.misses, outcome="miss")
     snapshot.add("rhapsode_voice_memory_loads", stats.loads)

@@ -20,7 +20,6 @@ from worker.items.leases.keeper import LeaseKeeper
 from worker.items.leases.quarantine import QuarantineGate
 from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker
-from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.norms_cache import NormsCache
 from worker.voices.resolving import VoiceResolver
@@ -60,9 +59,9 @@ class WorkerServices:
 class SpeechServices:
     """For the lane that speaks.
 
-    counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
-    segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. postprocessor: who judges and
-    stores what was spoken. packer: what is stored together.
+    norms: what is usual in the jobs under way. reuse: where segments of earlier jobs lie. ahead: how much may be
+    claimed that is not spoken yet. postprocessor: who judges and stores what was spoken. packer: what is stored
+    together.
     """
 
     worker: WorkerServices
@@ -70,7 +69,6 @@ class SpeechServices:
     ahead: ClaimAhead
     voices: VoiceResolver
     quality: QualityGate
-    counters: GateCounters
     norms: NormsCache
     reuse: ReuseIndex
     postprocessor: PostProcessor

@@ -34,7 +34,7 @@ from worker.engine.interface import BuiltInSpeaker, EngineInfo, FinishReason
 from worker.engine.kokoro.files import is_kokoro
 from worker.engine.settings import EngineSettings, KokoroEngineSettings, NativeEngineSettings
 from worker.speech.audio.speech_edges import finish_edges
-from worker.speech.judging.judges import JudgeMissing, QualityJudge, SimilarityEncoder
+from worker.speech.judging.judges import QualityJudge, SimilarityEncoder
 from worker.speech.quality.calibration.calibrate import Example, as_spoken, speak
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, SpeechBounds, read_calibration
 from worker.speech.quality.checks import basic_findings
@@ -122,7 +122,7 @@ def _sentences(text: Path | None, info: EngineInfo, language: str) -> list[str]:
 def _if_installed(judge: Callable[[], Judge]) -> Judge | None:
     try:
         return judge()
-    except JudgeMissing as missing:
+    except ModuleNotFoundError as missing:
         print(missing, file=sys.stderr)
         return None
 

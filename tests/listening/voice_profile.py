@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.speech.judging.judges import HOP, SAMPLE_RATE_HZ, Floats, mel_power, resampled
+from worker.speech.judging.judges import HOP, SAMPLE_RATE_HZ, Floats, mel_power
+from worker.speech.quality.recognisers.interface import resampled
 
 NUM_BANDS = 24
 
@@ -43,7 +44,7 @@ def voice_profile(utterances: Iterable[tuple[Floats, int]]) -> VoiceProfile:
     pitches: list[NDArray[np.float64]] = []
     spectra: list[NDArray[np.float64]] = []
     for pcm, sample_rate_hz in utterances:
-        samples = resampled(pcm, sample_rate_hz)
+        samples = resampled(pcm, sample_rate_hz, SAMPLE_RATE_HZ)
         levels = 10 * np.log10(mel_power(samples, NUM_BANDS).astype(np.float64) + 1e-12)
         loudness = levels.max(axis=1)
         spectra.append(levels[loudness >= np.quantile(loudness, _LOUD_SHARE)])

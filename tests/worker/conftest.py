@@ -30,7 +30,6 @@ from worker.services import SpeechServices, WorkerServices
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.packing import SegmentPacker
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
-from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.norms_cache import NormsCache
 from worker.speech.quality.verdict import measured_verdict
@@ -73,7 +72,6 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         ahead=ClaimAhead(engine.info.slots),
         voices=VoiceResolver(voice_store, artifacts, engine, PromptCache(1 << 20)),
         quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
-        counters=GateCounters(),
         norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
         postprocessor=InProcessPostProcessor(artifacts),

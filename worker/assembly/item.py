@@ -162,12 +162,11 @@ class Assembly:
         target = self._output.loudness
         if target is None or target.scope is LoudnessScope.SEGMENT:
             return ()
-        narration = self._narration
         levels = measure_levels(
-            narration.placed,
-            narration.sample_rate_hz,
+            self._narration.placed,
+            self._narration.sample_rate_hz,
             target,
-            lambda result: self._heard(narration.placed[result.index], self._read(result).pcm),
+            lambda placed: self._heard(placed, self._read(placed.result).pcm),
             self._search.level,
         )
         self._warnings += [TextWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]

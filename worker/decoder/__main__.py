@@ -20,7 +20,7 @@ from worker.engine.decoder.sessions import SharedLane
 from worker.engine.errors import StartError
 from worker.engine.heap import freeze
 from worker.engine.settings import DecoderAddress
-from worker.lifecycle.live.binding import serving_tls
+from worker.lifecycle.live.server import serving_tls
 from worker.process.metrics_server import serve_metrics
 from worker.settings import DecoderSettings
 

@@ -16,13 +16,12 @@ from storage.job_store.plan_cache import VoicePlan
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
-from storage.voices.records import CacheRequest, CacheTarget, RequestOutcome
+from storage.voices.records import CacheRequest, CacheTarget, ClaimStatus, RequestOutcome
 from worker.errors import NotYet, NoVoiceSlot, PermanentItemError, unusable
 from worker.items.leases.keeper import HeldLease
 from worker.items.leases.persistence import until_available
 from worker.planning.voice_waiting import LOOK_AGAIN_S
 from worker.services import SpeechServices, WorkerServices
-from worker.voices.resolving import Preparation
 
 logger = logging.getLogger(__name__)
 
@@ -60,13 +59,13 @@ def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
     (outcome,) = until_available(held, _ask, wanted, item.lease, spec, services.worker)
     _require_current(outcome, voice)
-    if _prepare(voice, held, services) is Preparation.BUSY:
+    if _prepare(voice, held, services) is ClaimStatus.BUSY:
         raise NotYet(LOOK_AGAIN_S)
     build_ms = round((time.monotonic() - started) * 1000)
     return until_available(held, services.worker.jobs.commit_voice, item.lease, build_ms)
 
 
-def _prepare(voice: VoiceReference, held: HeldLease, services: SpeechServices) -> Preparation:
+def _prepare(voice: VoiceReference, held: HeldLease, services: SpeechServices) -> ClaimStatus:
     try:
         return services.voices.prepare(voice, held)
     except PermanentItemError as failure:

@@ -22,7 +22,7 @@ from storage.segments.results import decode_segment_result, encode_report
 from worker.engine.interface import Speech
 from worker.services import SpeechServices
 from worker.speech.audio.segment_audio import encode_segment
-from worker.speech.postprocessing.interface import Finish, StoredSpeech
+from worker.speech.postprocessing.interface import Finish, SpeechToStore, StoredSpeech
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.attempts import SegmentOutcome, SpokenAttempt
 from worker.synthesis.manners import Manner
@@ -90,7 +90,7 @@ class WholeSequel:
         attempt = SpokenAttempt(self.manner, speech, verdict)
         outcome = SegmentOutcome(attempt, speech, (attempt,))
         header = segment_header(item, segment, outcome, self.source)
-        audio = finish(header, speech, sentence_pauses(item.narration.request.pauses, segment))
+        audio = finish(SpeechToStore(header, speech, sentence_pauses(item.narration.request.pauses, segment)))
         lease = item.lease
         key = keys.segment(lease.tenant, lease.job, segment.index, lease.fence)
         files = WholeFiles()

@@ -129,14 +129,18 @@ C = TypeVar("C", bound=Child)
 class Kept(ABC, Generic[C]):
     """A process that is started again when it ends. child: None while it is started again."""
 
-    def __init__(self, name: str, engine: EngineProcess) -> None:
+    def __init__(self, name: str, start: StartBeside, engine: EngineProcess) -> None:
         self._name = name
+        self._start = start
         self._engine = engine
         self._changed = threading.Condition()
         self._closing = threading.Event()
         self._grace_s = 0.0
         self._thread = watched_thread(name, self._run, self._closing)
         self.child: C | None = None
+
+    def start(self) -> None:
+        self._thread.start()
 
     def begin_close(self, grace_s: float) -> None:
         """What it does may take the grace to end. The first call counts."""

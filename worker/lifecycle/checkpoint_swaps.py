@@ -23,7 +23,7 @@ from worker.engine.description import describe
 from worker.engine.interface import EngineInfo
 from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
 from worker.lifecycle.presence import Presence
-from worker.lifecycle.swap_choice import ModelQueue, OwnModel, SwapRules
+from worker.lifecycle.swap_choice import ModelQueue, OwnModel, choose
 from worker.process.periodic import Periodic
 from worker.settings import WorkerSettings
 from worker.speech.quality.recognisers.installed import worker_recognisers
@@ -68,7 +68,6 @@ class CheckpointSwaps:
         self._swaps = Swaps(redis, settings.key_prefix)
         self._overviews = QueueOverviews(redis, settings.key_prefix)
         self._registry = ModelRegistry(redis, settings.key_prefix)
-        self._rules = SwapRules()
         self._renewals = Periodic("swap", RENEW_INTERVAL_S, self._renew)
         self._looks = Periodic("swaps", LOOK_INTERVAL_S, self._look)
         self._cards: Periodic | None = None
@@ -144,7 +143,7 @@ class CheckpointSwaps:
             for name in self._settings.other_checkpoints
             if (queue := speech_queue(name)) in queues
         )
-        model = self._rules.choose(self._own(own), others)
+        model = choose(self._own(own), others)
         if model is not None:
             self._go(model, speech_queue(model))
 

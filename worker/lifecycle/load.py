@@ -10,7 +10,7 @@ from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
 from worker.lifecycle.live.child import LiveProcess
 from worker.lifecycle.speech_lane import SpeechLane
-from worker.metrics import add_engine, add_items, add_live
+from worker.metrics import add_engine, add_items
 from worker.services import WorkerServices
 
 
@@ -45,6 +45,7 @@ class WorkerLoad:
         live = self.speech.live
         add_engine(snapshot, self.speech.meter)
         add_items(snapshot, self.speech.services)
-        add_live(snapshot, live.num_places, live.num_streams)
+        snapshot.add("rhapsode_live_places", live.num_places)
+        snapshot.add("rhapsode_live_places_taken", live.num_streams)
         if isinstance(live, LiveProcess):
             snapshot.add("rhapsode_longest_pause_seconds", live.longest_pause_s, process="live")

@@ -32,7 +32,6 @@ from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.postprocessing.packing import PLACES_SHARE, SegmentPacker
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
-from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate, checkpoint_calibration
 from worker.speech.quality.norms_cache import NormsCache
 from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
@@ -74,10 +73,6 @@ class SpeechLane:
             self.close()
             raise
         worker.gate.others = self.fronts.held_back
-
-    def answer(self) -> None:
-        """One ticket."""
-        self.fronts.answer()
 
     def start(self) -> None:
         """Begin what is repeated."""
@@ -168,7 +163,6 @@ def speech_services(
         ahead=ClaimAhead(slots),
         voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
         quality=_quality_gate(settings, engine.info, postprocessor),
-        counters=GateCounters(),
         norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis, settings.key_prefix),
         postprocessor=postprocessor,
@@ -178,14 +172,14 @@ def speech_services(
 
 def _quality_gate(settings: WorkerSettings, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
     """With the calibration of these weights and the installed recognisers."""
-    calibration = None
+    calibration = UNCALIBRATED
     if settings.engine != "fake":
         calibration = checkpoint_calibration(settings.checkpoint, info.revision)
-        if calibration is None:
+        if calibration is UNCALIBRATED:
             logger.warning("the checkpoint is not calibrated: the quality gate has only the bounds of all speech")
     # As many as judge at the same time.
     places = max(1, settings.num_postprocessors // settings.num_fronts)
     recognisers = worker_recognisers(
         settings.recogniser, settings.whisper_model, settings.device, info.languages, places
     )
-    return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
+    return QualityGate(calibration, recognisers, postprocessor.judge)

@@ -137,7 +137,7 @@ class WorkerProcess:
             raise StartError(VOICES_MISSING)
         if self._settings.lane is Lane.GPU:
             self._speech = SpeechLane(self._settings, self._redis, worker)
-            self._answer = self._speech.answer
+            self._answer = self._speech.fronts.answer
             return
         # Here and not above: the other lane needs nothing of what this loads.
         from worker.items.cpu_ticket import run_cpu_ticket

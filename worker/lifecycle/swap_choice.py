@@ -14,6 +14,17 @@ IDLE_STAY_COSTS = 2.0
 BEHIND_COSTS = 4.0
 """Workers that are behind by less have caught up nearly as soon without help."""
 
+IDLE_S = 15.0
+"""How long nothing has waited for the loaded model before another is loaded."""
+
+BACKLOG_S = 300.0
+"""How far the workers of another model are behind before one that idles joins them."""
+
+PATIENCE_S = 900.0
+"""How long something waits for a model that no worker serves before the only worker of another one puts that down with
+work waiting.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelQueue:
@@ -49,34 +60,23 @@ class OwnModel:
     has_others: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SwapRules:
-    """idle_s: how long nothing has waited for the loaded model before another is loaded. backlog_s: how far the workers
-    of another model are behind before one that idles joins them. patience_s: how long something waits for a model that
-    no worker serves before the only worker of another one puts that down with work waiting.
+def choose(own: OwnModel, others: Iterable[ModelQueue]) -> str | None:
+    """The model to load; None to stay.
+
+    One that no worker serves comes first, the one that has waited longest; then the one whose workers are furthest
+    behind, and that for a worker that idles.
     """
-
-    idle_s: float = 15.0
-    backlog_s: float = 300.0
-    patience_s: float = 900.0
-
-    def choose(self, own: OwnModel, others: Iterable[ModelQueue]) -> str | None:
-        """The model to load; None to stay.
-
-        One that no worker serves comes first, the one that has waited longest; then the one whose workers are furthest
-        behind, and that for a worker that idles.
-        """
-        is_idle = own.idle_s >= self.idle_s
-        stay_costs = IDLE_STAY_COSTS if is_idle else STAY_COSTS
-        if own.served_s < max(self.idle_s, stay_costs * own.cost_s):
-            return None
-        waiting = [each for each in others if each.ready_items]
-        patience_s = self.idle_s if is_idle or own.has_others else self.patience_s
-        unserved = [each for each in waiting if not each.slots and each.oldest_wait_s >= patience_s]
-        if unserved:
-            return max(unserved, key=lambda each: each.oldest_wait_s).model
-        if not is_idle:
-            return None
-        far_s = max(self.backlog_s, BEHIND_COSTS * own.cost_s)
-        behind = [each for each in waiting if each.slots and each.behind_s >= far_s]
-        return max(behind, key=lambda each: each.behind_s).model if behind else None
+    is_idle = own.idle_s >= IDLE_S
+    stay_costs = IDLE_STAY_COSTS if is_idle else STAY_COSTS
+    if own.served_s < max(IDLE_S, stay_costs * own.cost_s):
+        return None
+    waiting = [each for each in others if each.ready_items]
+    patience_s = IDLE_S if is_idle or own.has_others else PATIENCE_S
+    unserved = [each for each in waiting if not each.slots and each.oldest_wait_s >= patience_s]
+    if unserved:
+        return max(unserved, key=lambda each: each.oldest_wait_s).model
+    if not is_idle:
+        return None
+    far_s = max(BACKLOG_S, BEHIND_COSTS * own.cost_s)
+    behind = [each for each in waiting if each.slots and each.behind_s >= far_s]
+    return max(behind, key=lambda each: each.behind_s).model if behind else None

@@ -12,7 +12,7 @@ import numpy as np
 from storage.segments.timeline import MARGIN_S
 from worker.engine.interface import Pcm
 from worker.speech.audio.decoder_start import num_start_samples
-from worker.speech.audio.speech_edges import FADE_S, WINDOW_S
+from worker.speech.audio.speech_edges import FADE_S, WINDOW_S, rise
 
 AUDIBLE_RMS = 0.002
 """A window counts as speech from -54 dB of full scale: what is loudest in the segment is not known yet."""
@@ -40,7 +40,7 @@ class LeadingSilence:
             return self._held[:0]
         heard, self._held = self._held[max(0, begins - self._margin) :], None
         num_fade = min(self._fade, len(heard))
-        heard[:num_fade] *= _rise(num_fade)
+        heard[:num_fade] *= rise(num_fade)
         return heard
 
     def _find(self) -> int | None:
@@ -73,13 +73,9 @@ class TrailingSilence:
         joined = np.concatenate((self._open, pcm))
         end = len(joined) // self._window * self._window
         self._open = joined[end:]
-        if end:
-            self._count(audible_windows(joined[:end], self._window))
-
-    def _count(self, audible: np.typing.NDArray[np.bool_]) -> None:
-        loud = np.flatnonzero(audible)
-        silent = len(audible) - (int(loud[-1]) + 1 if len(loud) else 0)
-        self._silent = silent if len(loud) else self._silent + silent
+        loud = np.flatnonzero(audible_windows(joined, self._window))
+        windows = end // self._window
+        self._silent = windows - 1 - int(loud[-1]) if len(loud) else self._silent + windows
 
     @property
     def num_samples(self) -> int:
@@ -91,7 +87,7 @@ def pause(pause_s: float, sample_rate_hz: int, behind: TrailingSilence) -> Pcm:
     wanted = round((pause_s - MARGIN_S) * sample_rate_hz) - behind.num_samples
     num_fade = round(FADE_S * sample_rate_hz)
     silence = np.zeros(max(wanted, num_fade), np.float32)
-    silence[:num_fade] = behind.last * _rise(num_fade)[::-1]
+    silence[:num_fade] = behind.last * rise(num_fade)[::-1]
     return silence
 
 
@@ -100,7 +96,3 @@ def audible_windows(pcm: Pcm, window: int) -> np.typing.NDArray[np.bool_]:
     whole = pcm[: len(pcm) // window * window]
     energy = np.square(whole.reshape(-1, window), dtype=np.float64).mean(axis=1)
     return energy >= AUDIBLE_RMS**2
-
-
-def _rise(number: int) -> Pcm:
-    return (0.5 - 0.5 * np.cos(np.pi * (np.arange(number) + 0.5) / max(1, number))).astype(np.float32)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,19 +36,6 @@ UNKNOWN_VOICE_SHARE = 1.5
 """A voice that was not measured, or that has an instruction, may take so many times as long as others do."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateLimits:
-    """In frames."""
-
-    loop: int
-    longest_loop: int
-    silence: int
-
-    @classmethod
-    def of(cls, frame_s: float) -> GateLimits:
-        return cls(*(round(each / frame_s) for each in (LOOP_S, LONGEST_LOOP_S, LONGEST_SILENCE_S)))
-
-
 class LiveGate:
     """Checks one segment; `take` every chunk in order."""
 
@@ -57,7 +43,9 @@ class LiveGate:
         """bounds: what is usual for this voice in this language. is_begun: speech of the segment came before."""
         self._bounds = bounds
         self._frame_s = frame_s
-        self._limits = GateLimits.of(frame_s)
+        limits_s = (LOOP_S, LONGEST_LOOP_S, LONGEST_SILENCE_S)
+        self._loop, self._longest_loop, self._longest_silence = (round(each / frame_s) for each in limits_s)
+        """In frames."""
         self._last: dict[bytes, list[int]] = defaultdict(list)
         self._runs: dict[int, int] = {}
         self._frames = self._silent = self._samples = 0
@@ -110,7 +98,7 @@ class LiveGate:
     def _quiet(self) -> SpeechFinding | None:
         self._silent += 1
         self._runs.clear()
-        if self._silent < self._limits.silence:
+        if self._silent < self._longest_silence:
             return None
         silent_s = self._silent * self._frame_s
         defect = Defect.LONG_PAUSE if self._was_heard else Defect.SILENT
@@ -121,16 +109,14 @@ class LiveGate:
         if not codes.size:
             return None
         places = self._last[codes.tobytes()]
-        while places and self._frames - places[0] > self._limits.longest_loop:
+        while places and self._frames - places[0] > self._longest_loop:
             places.pop(0)
         self._runs = {self._frames - place: self._runs.get(self._frames - place, 0) + 1 for place in places}
         places.append(self._frames)
         longest = max(self._runs.values(), default=0)
-        if longest < self._limits.loop:
+        if longest < self._loop:
             return None
-        return SpeechFinding(
-            Defect.REPEATED_FRAMES, longest, self._limits.loop, (self._frames - longest) * self._frame_s
-        )
+        return SpeechFinding(Defect.REPEATED_FRAMES, longest, self._loop, (self._frames - longest) * self._frame_s)
 
     def _endless(self, text: str) -> SpeechFinding | None:
         longest_s = ENDLESS_SHARE * self._longest_s(text) + ENDLESS_S

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storage.live.orders import LiveOrder, LiveTextMode
+from storage.live.orders import NEXT_WORDS_S, LiveOrder, LiveTextMode
 from storage.objects.store import ArtifactStore
 from worker.engine.interface import Engine
 from worker.planning.drafting.process import SHORT_BYTES
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.voices.resolving import VoiceResolver
 
-TEXT_PATIENCE_S = 35.0
+TEXT_PATIENCE_S = NEXT_WORDS_S + 5.0
+"""An API process that lives ends such a stream first, and says so to its caller."""
 
 
 @dataclass(frozen=True, slots=True)

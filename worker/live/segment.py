@@ -26,7 +26,8 @@ SegmentEvents = asyncio.Queue[SpeechChunk | Future[Speech]]
 
 @dataclass(slots=True)
 class LiveSegment:
-    """text: as far as it is known. num_frames: that were looked at, of what the engine makes.
+    """start: of this segment, if the stream goes on in it. bounds: what is usual for the voice. text: as far as it is
+    known. num_frames: that were looked at, of what the engine makes.
 
     events: what it has made and was not looked at. num_early: of these, those that came before the segment's turn.
     found: what is wrong with it, of speech that was judged as a whole.
@@ -37,8 +38,9 @@ class LiveSegment:
     conditioning: Conditioning
     start: ResumeStart
     bounds: SpeechBounds
-    audio: LiveSegmentAudio
-    gate: LiveGate
+    info: EngineInfo
+    audio: LiveSegmentAudio = field(init=False)
+    gate: LiveGate = field(init=False)
     text: str = ""
     is_whole: bool = False
     pause_s: float = 0.0
@@ -48,43 +50,25 @@ class LiveSegment:
     found: tuple[str, ...] = ()
     events: SegmentEvents = field(default_factory=asyncio.Queue)
 
-    @classmethod
-    def of(
-        cls,
-        index: int,
-        stream: str,
-        conditioning: Conditioning,
-        start: ResumeStart,
-        bounds: SpeechBounds,
-        info: EngineInfo,
-    ) -> LiveSegment:
-        """start: of this segment, if the stream goes on in it. bounds: what is usual for the voice."""
-        gate = LiveGate(bounds, info.samples_per_frame / info.sample_rate_hz, is_begun=start.is_begun)
-        return cls(index, f"{stream}/{index}", conditioning, start, bounds, LiveSegmentAudio(info, start), gate)
+    def __post_init__(self) -> None:
+        self.audio = LiveSegmentAudio(self.info, self.start)
+        self.gate = LiveGate(self.bounds, self._frame_s, is_begun=self.start.is_begun)
 
-    def may_end_soon(self, chunk: SpeechChunk, info: EngineInfo) -> bool:
+    @property
+    def _frame_s(self) -> float:
+        return self.info.samples_per_frame / self.info.sample_rate_hz
+
+    def may_end_soon(self, chunk: SpeechChunk) -> bool:
         """Whether the next one is to be begun behind this chunk; the chunk that follows may be as long again."""
         if not self.is_whole:
             return False
         num_prefix = 0 if self.start.prefix is None else len(self.start.prefix)
         num_frames = num_prefix + self.num_frames + len(chunk.frames)
-        return num_frames * info.samples_per_frame / info.sample_rate_hz + AHEAD_S >= self._usual_s()
+        return num_frames * self._frame_s + AHEAD_S >= self._usual_s()
 
     def _usual_s(self) -> float:
         model = self.bounds.duration
         return model.usual_s(self.text) if model else _UNKNOWN_SHARE * expected_audio_ms(self.text) / 1000
-
-
-@dataclass(frozen=True, slots=True)
-class SentAudio:
-    """What is sent of a chunk."""
-
-    samples: Samples
-    frames: CodecFrames
-
-    @property
-    def is_nothing(self) -> bool:
-        return not len(self.samples) and not len(self.frames)
 
 
 class LiveSegmentAudio:
@@ -98,12 +82,13 @@ class LiveSegmentAudio:
         self._skip_frames = start.skip_frames
         self._skip_samples = start.skip_samples
 
-    def take(self, chunk: SpeechChunk) -> SentAudio:
+    def take(self, chunk: SpeechChunk) -> tuple[Samples, CodecFrames]:
+        """What is sent of the chunk."""
         heard = chunk.pcm if self._leading is None else self._leading.take(chunk.pcm)
         self._trailing.take(heard)
         frames = chunk.frames[self._skip_frames :]
         self._skip_frames -= len(chunk.frames) - len(frames)
-        return SentAudio(self._unheard(heard), frames)
+        return self._unheard(heard), frames
 
     def pause(self, pause_s: float) -> Samples:
         """Silence before the next segment."""

@@ -122,7 +122,6 @@ class LiveServer:
             return
         self.refuse_new(is_leaving=True)
         asyncio.run_coroutine_threadsafe(self._end(grace_s), self._loop).result()
-        asyncio.run_coroutine_threadsafe(self._cancel_rest(), self._loop).result()
         self._stop_loop()
 
     # ------------------------------------------------------------------------------------------ the server's thread
@@ -187,20 +186,17 @@ class LiveServer:
         for connection in self._connections:
             connection.hand_over()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._said_all(), HAND_OVER_S)
+            async with asyncio.timeout(HAND_OVER_S):
+                for connection in tuple(self._connections):
+                    await connection.flushed()
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
-
-    async def _cancel_rest(self) -> None:
-        """Connections that came while the server closed."""
+        # Connections that came while the server closed.
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
-
-    async def _said_all(self) -> None:
-        await asyncio.gather(*(connection.flushed() for connection in self._connections))
 
     def _stop_loop(self) -> None:
         self._stopping.set()

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from storage.errors import StoreUnavailable
@@ -31,7 +30,16 @@ from storage.live.messages import (
 )
 from storage.runtime.observability.tracing import span
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
-from worker.engine.interface import Conditioning, FinishReason, Speech, SpeechChunk, SpeechRequest, TextMode, Urgency
+from worker.engine.interface import (
+    CodecFrames,
+    Conditioning,
+    FinishReason,
+    Speech,
+    SpeechChunk,
+    SpeechRequest,
+    TextMode,
+    Urgency,
+)
 from worker.errors import FAULT, PermanentItemError
 from worker.live.errors import StreamRefused
 from worker.live.measures import StreamMeter
@@ -39,11 +47,11 @@ from worker.live.parts import LiveParts
 from worker.live.pieces import PeekedText, TextSource
 from worker.live.places import LivePlaces
 from worker.live.resuming import ResumeStart, start_of
-from worker.live.segment import LiveSegment, SegmentEvents, SentAudio
+from worker.live.segment import LiveSegment, SegmentEvents
 from worker.live.short_takes import MOST_TAKES, Heard, first_events
 from worker.live.text_source import text_source
 from worker.live.voicing import TEXT_MODES, StreamOver, StreamPatience, conditioning_of, needs_store, refuse_impossible
-from worker.speech.audio.samples import to_bytes
+from worker.speech.audio.samples import Samples, to_bytes
 from worker.speech.quality.findings import Defect
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.speech_requests import effective_sampling, frame_limit
@@ -56,14 +64,6 @@ LEAD_S = 8.0
 
 Send = Callable[..., None]
 """A head of `storage.live.messages` and its payload, without waiting."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What takes a look into the stores."""
-
-    conditioning: Conditioning
-    source: TextSource
 
 
 class SpokenStream:
@@ -138,7 +138,7 @@ class SpokenStream:
 
     async def _run(self) -> None:
         try:
-            start, prepared = await self._prepare()
+            start, conditioning, source = await self._prepare()
         except StreamRefused as refused:
             self._meter.outcome = refused.code
             self._tell(
@@ -154,7 +154,7 @@ class SpokenStream:
         self._watch_writer()
         try:
             with span("live", stream=self._name):
-                await self._speak_all(start, prepared)
+                await self._speak_all(start, conditioning, source)
         except EngineDied as error:
             self._fail(ENGINE_DIED, str(error))
         except RequestRejected as error:
@@ -179,15 +179,15 @@ class SpokenStream:
         self._fail("input_timeout", f"nothing more was written for {self._parts.text_patience_s:g} s")
         self.stop()
 
-    async def _prepare(self) -> tuple[ResumeStart, _Prepared]:
+    async def _prepare(self) -> tuple[ResumeStart, Conditioning, TextSource]:
         """Raises `StreamRefused`."""
         info = self._parts.engine.info
         refuse_impossible(self._order, self._parts.model, info)
         start = start_of(self._order, self._asked.resume, self._codes, info)
         try:
             if needs_store(self._order) or self._parts.is_long(self._order):
-                return start, await asyncio.to_thread(self._prepared)
-            return start, self._prepared()
+                return start, *await asyncio.to_thread(self._looked_up)
+            return start, *self._looked_up()
         except PermanentItemError as error:
             raise StreamRefused(error.error.code, error.error.detail) from error
         except StoreUnavailable as error:
@@ -200,22 +200,21 @@ class SpokenStream:
             logger.exception("a live stream cannot begin", extra={"stream": self._name})
             raise StreamRefused("internal", FAULT) from error
 
-    def _prepared(self) -> _Prepared:
+    def _looked_up(self) -> tuple[Conditioning, TextSource]:
+        """What takes a look into the stores."""
         patience = StreamPatience(self._over)
         conditioning = conditioning_of(self._order, self._parts.engine.info, self._parts.voices, patience)
-        return _Prepared(conditioning, text_source(self._order, self._parts, patience))
+        return conditioning, text_source(self._order, self._parts, patience)
 
-    async def _speak_all(self, start: ResumeStart, prepared: _Prepared) -> None:
-        self._source = PeekedText(prepared.source)
+    async def _speak_all(self, start: ResumeStart, conditioning: Conditioning, source: TextSource) -> None:
+        self._source = PeekedText(source)
         for text, is_last in self._written:
             self._source.feed(text, is_last=is_last)
         before: LiveSegment | None = None
         index = start.segment
         while not self._over.is_set() and (self._next is not None or await self._has_text_of(index)):
             if self._next is None:
-                self._next = self._segment(
-                    index, prepared.conditioning, start if index == start.segment else ResumeStart()
-                )
+                self._next = self._segment(index, conditioning, start if index == start.segment else ResumeStart())
             if not self._next.is_under_way:
                 await self._wait_for_listener()
             if self._over.is_set():
@@ -270,7 +269,7 @@ class SpokenStream:
     def _segment(self, index: int, conditioning: Conditioning, start: ResumeStart) -> LiveSegment:
         narration, info = self._order.narration, self._parts.engine.info
         bounds = self._parts.bounds(narration.voice, narration.language)
-        return LiveSegment.of(index, self._name, conditioning, start, bounds, info)
+        return LiveSegment(index, f"{self._name}/{index}", conditioning, start, bounds, info)
 
     def _turn_of(self, spoken: LiveSegment) -> LiveSegment:
         """It plays from now on, and has the stream's own slot."""
@@ -321,7 +320,7 @@ class SpokenStream:
     def _look_ahead(self, spoken: LiveSegment, chunk: SpeechChunk) -> None:
         """Begin the next segment, if this one may end soon, all of the next one's text is known, and a slot is free."""
         assert self._source is not None  # noqa: S101
-        if self._is_far_ahead or not spoken.may_end_soon(chunk, self._parts.engine.info):
+        if self._is_far_ahead or not spoken.may_end_soon(chunk):
             return
         if self._next is None and self._source.has_whole_segment():
             self._next = self._segment(spoken.index + 1, spoken.conditioning, ResumeStart())
@@ -390,7 +389,7 @@ class SpokenStream:
                 await self._give_up(spoken, first)
                 return False
             over = spoken.gate.cut(event, spoken.text if spoken.is_whole else None, is_measured=is_measured)
-            self._send_audio(spoken.index, spoken.audio.take(over or event))
+            self._send_audio(spoken.index, *spoken.audio.take(over or event))
             if over is not None:
                 self._findings.append(Defect.TOO_LONG.value)
                 await self._give_up(spoken, first)
@@ -417,25 +416,20 @@ class SpokenStream:
 
     def _end_segment(self, spoken: LiveSegment, *, is_last: bool) -> None:
         if not is_last:
-            silence = spoken.audio.pause(spoken.pause_s)
-            self._send_samples(spoken.index, to_bytes(silence), len(silence))
+            self._send_audio(spoken.index, spoken.audio.pause(spoken.pause_s))
         self._tell(SegmentSpoken(stream=self._asked.stream, segment=spoken.index))
 
     # ------------------------------------------------------------------------------------------ to the listener
 
-    def _send_audio(self, segment: int, heard: SentAudio) -> None:
-        if heard.is_nothing:
+    def _send_audio(self, segment: int, samples: Samples, frames: CodecFrames | None = None) -> None:
+        """frames: None for silence that no frame stands for."""
+        num_samples, num_frames = len(samples), 0 if frames is None else len(frames)
+        if not num_samples and not num_frames:
             return
-        codes = heard.frames.astype("<i2").tobytes()
-        self._send_samples(segment, to_bytes(heard.samples), len(heard.samples), codes, len(heard.frames))
-
-    def _send_samples(
-        self, segment: int, samples: bytes, num_samples: int, codes: bytes = b"", num_frames: int = 0
-    ) -> None:
         self._sent += num_samples
         self._meter.sent(num_samples, self._loop.time(), may_wait=not self._is_written)
         head = Audio(stream=self._asked.stream, segment=segment, num_frames=num_frames, num_samples=num_samples)
-        self._tell(head, samples, codes)
+        self._tell(head, to_bytes(samples), b"" if frames is None else frames.astype("<i2").tobytes())
 
     def _fail(self, code: str, detail: str) -> None:
         if not self._over.is_set():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -72,7 +72,9 @@ def text_source(order: LiveOrder, parts: LiveParts, patience: StorePatience) -> 
     """Raises `PermanentItemError`, `StoreUnavailable`, and what `patience.check` does."""
     dictionaries = tuple(until_available(patience, _dictionary, key, parts) for key in order.dictionaries)
     if order.text_mode is LiveTextMode.WHOLE:
-        return plan_text(order, dictionaries, parts.engine.info, patience.check)
+        request = DraftRequest(_spec(order, parts.engine.info), order.text.encode(), dictionaries)
+        # A process reads a long text, and `check` is called meanwhile.
+        return PlannedText(draft_bounded(request, patience.check).plan.segments)
     try:
         source = WrittenText(order, dictionaries, parts.engine.info)
     except DictionaryDamaged as error:
@@ -116,14 +118,6 @@ class PlannedText:
     @property
     def is_over(self) -> bool:
         return not self._pieces
-
-
-def plan_text(
-    order: LiveOrder, dictionaries: Sequence[bytes], info: EngineInfo, check: Callable[[], None]
-) -> PlannedText:
-    """Raises `PermanentItemError`, and what `check` does, which is called while a process reads a long text."""
-    request = DraftRequest(_spec(order, info), order.text.encode(), tuple(dictionaries))
-    return PlannedText(draft_bounded(request, check).plan.segments)
 
 
 def _spec(order: LiveOrder, info: EngineInfo) -> NarrationSpec:

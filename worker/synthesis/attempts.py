@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, OnExhausted, Quality
 from storage.jobs.record import JobError
 from storage.jobs.warnings import SEGMENT_GAP
+from storage.runtime.observability.metrics import counter
 from storage.runtime.observability.tracing import span
 from storage.segments.results import SILENCED
 from storage.segments.tried import StoredAttempt
@@ -18,7 +19,6 @@ from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, Sp
 from worker.errors import PermanentItemError
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import HeldLease
-from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.joined_speech import joined, silence
@@ -31,6 +31,12 @@ LARGER_BUDGET = 2
 
 UNHEARD = "unheard"
 """The flag of a segment that should have been read back and was not: no recogniser knows its language."""
+
+_ATTEMPTS = counter("rhapsode_gate_attempts")
+_PASSED, _FAILED = (_ATTEMPTS.labels(verdict) for verdict in ("passed", "failed"))
+_DEFECTS = counter("rhapsode_gate_defects")
+_REROLLS = counter("rhapsode_gate_rerolls")
+_JUDGING_S = counter("rhapsode_gate_judging_seconds")
 
 Judge = Callable[[Manner, Speech], Verdict]
 RequestsOf = Callable[[Manner], Sequence[SpeechRequest]]
@@ -92,7 +98,6 @@ class AttemptSpeaker:
     engine: Engine
     ahead: ClaimAhead
     held: HeldLease
-    counters: GateCounters
 
     def speak(self, manners: Iterable[Manner], requests_of: RequestsOf, judge: Judge) -> list[SpokenAttempt]:
         """One attempt after the other until one passes or none is left. Between them the lease may be dropped.
@@ -104,9 +109,9 @@ class AttemptSpeaker:
         for manner in manners:
             self.held.check()
             if attempts:
-                self.counters.rerolled(attempts[-1].verdict.flags[0])
+                _REROLLS.labels(attempts[-1].verdict.flags[0]).inc()
             requests = [replace(each, max_frames=each.max_frames or larger) for each in requests_of(manner)]
-            attempt = self._attempt(manner, requests, judge, len(attempts) + 1)
+            attempt = self._attempt(manner, requests, judge)
             attempts.append(attempt)
             if attempt.verdict.passed:
                 break
@@ -119,8 +124,7 @@ class AttemptSpeaker:
                 larger = LARGER_BUDGET * len(attempt.speech.frames)
         return attempts
 
-    def _attempt(self, manner: Manner, requests: Sequence[SpeechRequest], judge: Judge, count: int) -> SpokenAttempt:
-        """count: how many are made with this one."""
+    def _attempt(self, manner: Manner, requests: Sequence[SpeechRequest], judge: Judge) -> SpokenAttempt:
         with span("engine", attempt=manner.number) as spoken:
             try:
                 speech = self._spoken(requests)
@@ -130,7 +134,10 @@ class AttemptSpeaker:
             spoken.note(frames=len(speech.frames), finish_reason=speech.finish_reason.value)
         started_s = time.perf_counter()
         verdict = judge(manner, speech)
-        self.counters.judged(verdict.flags, count, time.perf_counter() - started_s)
+        _JUDGING_S.inc(time.perf_counter() - started_s)
+        (_PASSED if verdict.passed else _FAILED).inc()
+        for defect in verdict.flags:
+            _DEFECTS.labels(defect).inc()
         return SpokenAttempt(manner, speech, verdict)
 
     def _spoken(self, requests: Sequence[SpeechRequest]) -> Speech:

@@ -12,9 +12,10 @@ from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactMissing
 from storage.job_store.leases import WholeResult
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import ClaimedItem, Lease
+from storage.jobs.work_items import ClaimedItem
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
+from storage.runtime.observability.metrics import counter
 from storage.segments.results import LEFT_OUT, SegmentReport
 from storage.segments.timeline import MARGIN_S
 from storage.segments.tried import RejectedTake, Rejection
@@ -22,9 +23,8 @@ from worker import metrics
 from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest
 from worker.errors import unusable
 from worker.items.leases.keeper import HeldLease
-from worker.items.leases.persistence import as_edited, put_fenced, until_available
+from worker.items.leases.persistence import as_edited, until_available
 from worker.services import SpeechServices
-from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.postprocessing.interface import PackPart, Sequel, SpeechToStore, StoredSpeech
 from worker.speech.quality.findings import Defect
 from worker.speech.quality.job_norms import JobNorms
@@ -48,6 +48,8 @@ from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
 _NO_SAMPLES = frozenset({Defect.REFUSED.value, Defect.NOT_FINITE.value})
 """Attempts with these have nothing that a file could hold."""
 
+_EXHAUSTED = counter("rhapsode_gate_exhausted")
+
 
 def run_segment(
     item: ClaimedItem, held: HeldLease, services: SpeechServices, ending: SegmentEnding | None = None
@@ -63,11 +65,9 @@ def run_segment(
     reuse_id = content.id if content else ""
     part: PackPart | None = find_copy(item, segment, content, reuse_id, held, services)
     outcome: SegmentOutcome | None = None
-    if part is not None:
-        services.counters.reused()
-    elif not segment.text:
+    if part is None and not segment.text:
         part, outcome = _left_out(item, segment, services.engine.info)
-    else:
+    elif part is None:
         judge = _Judge(item, segment, plan, held, services, ending, reuse_id)
         outcome = _spoken(item, segment, judge, held, services)
         if ending is not None and judge.made is not None:
@@ -154,11 +154,11 @@ def _spoken(
         has_speed=info.has_speed,
         take=segment.take,
     )
-    speaker = AttemptSpeaker(services.engine, services.ahead, held, services.counters)
+    speaker = AttemptSpeaker(services.engine, services.ahead, held)
     attempts = speaker.speak(manners(tries, partial(segment.seed, spec.request.seed)), requests_of, judge)
     last = attempts[-1].verdict
     if not last.passed:
-        services.counters.gave_up()
+        _EXHAUSTED.inc()
     elif last.timbre and segment.own_voice:
         services.norms.heard(_timbre_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
@@ -187,7 +187,7 @@ def _take(
     key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
     as_kept = SegmentOutcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
     header = segment_header(item, segment, as_kept, services.engine.info)
-    stored = until_available(held, services.postprocessor.store, key, header, attempt.speech)
+    stored = until_available(held, services.postprocessor.store, key, SpeechToStore(header, attempt.speech))
     return RejectedTake(attempt.tried, stored.num_samples, stored.sha256)
 
 
@@ -198,14 +198,8 @@ def _stored(part: PackPart, held: HeldLease, services: SpeechServices) -> Stored
     packed = services.packer.stored_with_others(lease, part, store_pack)
     if packed is not None:
         return packed
-    match part:
-        case SpeechToStore(header, speech, pauses):
-            return until_available(held, services.postprocessor.store, _key(lease), header, speech, pauses)
-        case SegmentAudio():
-            data = encode_segment(part)
-            return StoredSpeech(
-                len(data), put_fenced(services.worker.artifacts, _key(lease), data, held), len(part.pcm)
-            )
+    key = keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence)
+    return until_available(held, services.postprocessor.store, key, part)
 
 
 def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
@@ -214,10 +208,6 @@ def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices)
     metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
     failpoint("segment.before_tickets")
     return tickets
-
-
-def _key(lease: Lease) -> str:
-    return keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence)
 
 
 def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:
@@ -253,7 +243,7 @@ def _timbre_name(item: ClaimedItem, segment: SpokenSegment) -> Voice:
 
 
 class SegmentEnding(Protocol):
-    def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> Sequel[WholeResult]:
+    def sequel(self, segment: SpokenSegment, manner: Manner, reuse_id: str) -> Sequel:
         """What the post-processor does with speech of this manner: it stores the segment and makes the job's files.
 
         reuse_id: of the content, "" if no other job may have it.

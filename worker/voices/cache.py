@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storage.ids import ContentKey
 from worker.engine.interface import VoicePrompt
@@ -21,17 +21,20 @@ logger = logging.getLogger(__name__)
 _CHECK_EVERY_S = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VoiceCacheStats:
-    """Since start: lookups that were answered from memory or not, loads that ended well, and the time these took."""
+    """Since start: lookups that were answered from memory or not, loads that ended well, and the time these took.
 
-    hits: int
-    misses: int
-    loads: int
-    load_s: float
-    evictions: int
-    voices: int
-    bytes: int
+    voices, bytes: that are there now.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    loads: int = 0
+    load_s: float = 0.0
+    evictions: int = 0
+    voices: int = 0
+    bytes: int = 0
 
 
 MAX_BYTES = 64 << 20
@@ -46,9 +49,7 @@ class PromptCache:
         self._lock = threading.Lock()
         self._voices: OrderedDict[ContentKey, VoicePrompt] = OrderedDict()
         self._loading: dict[ContentKey, threading.Event] = {}
-        self._bytes = 0
-        self._hits = self._misses = self._loads = self._evictions = 0
-        self._load_s = 0.0
+        self._stats = VoiceCacheStats()
 
     def get(
         self, content: ContentKey, load: Callable[[], VoicePrompt], check: Callable[[], None] = lambda: None
@@ -72,23 +73,15 @@ class PromptCache:
 
     def stats(self) -> VoiceCacheStats:
         with self._lock:
-            return VoiceCacheStats(
-                hits=self._hits,
-                misses=self._misses,
-                loads=self._loads,
-                load_s=self._load_s,
-                evictions=self._evictions,
-                voices=len(self._voices),
-                bytes=self._bytes,
-            )
+            return replace(self._stats)
 
     def _look_up(self, content: ContentKey) -> VoicePrompt | None:
         with self._lock:
             found = self._voices.get(content)
             if found is None:
-                self._misses += 1
+                self._stats.misses += 1
             else:
-                self._hits += 1
+                self._stats.hits += 1
                 self._voices.move_to_end(content)
             return found
 
@@ -116,13 +109,15 @@ class PromptCache:
 
     def _keep(self, content: ContentKey, prompt: VoicePrompt, took_s: float) -> None:
         with self._lock:
+            now = self._stats
             self._voices[content] = prompt
-            self._bytes += memory_bytes(prompt)
-            self._loads += 1
-            self._load_s += took_s
-            while self._bytes > self._max_bytes and len(self._voices) > 1:
+            now.bytes += memory_bytes(prompt)
+            now.loads += 1
+            now.load_s += took_s
+            while now.bytes > self._max_bytes and len(self._voices) > 1:
                 _, dropped = self._voices.popitem(last=False)
-                self._bytes -= memory_bytes(dropped)
-                self._evictions += 1
-            facts = {"voices": len(self._voices), "bytes": self._bytes, "hits": self._hits, "misses": self._misses}
+                now.bytes -= memory_bytes(dropped)
+                now.evictions += 1
+            now.voices = len(self._voices)
+            facts = {"voices": now.voices, "bytes": now.bytes, "hits": now.hits, "misses": now.misses}
         logger.info("voice loaded", extra={"content": content, "load_ms": round(took_s * 1000), **facts})

@@ -6,7 +6,6 @@ another worker is building the same cache, and for a request that replaces the v
 
 from __future__ import annotations
 
-import enum
 import logging
 import threading
 import time
@@ -40,18 +39,6 @@ PLACES_SHARE = 4
 """One place to prepare a voice for so many slots, where cores are fewer: see `VoiceResolver`."""
 
 
-class Preparation(enum.Enum):
-    """What `VoiceResolver.prepare` came to."""
-
-    READY = enum.auto()
-    """It was there already."""
-
-    BUILT = enum.auto()
-
-    BUSY = enum.auto()
-    """Another item builds it; look again later."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """One resolution under one lease."""
@@ -64,21 +51,18 @@ class _Wanted:
 class VoiceResolver:
     """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store.
 
-    places: voices prepared at the same time, and recordings decoded, each by a process that takes a core. 0: as many
-    recordings as the machine has cores. Voices also wait for the store and the encoder, so up to a quarter of the
-    slots. A worker has threads for half as many items more than it has slots.
+    As many recordings are decoded at the same time as the machine has cores: each takes a process. Voices also wait for
+    the store and the encoder, so up to a quarter of the slots are prepared. A worker has threads for half as many items
+    more than it has slots.
     """
 
-    def __init__(
-        self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: PromptCache, places: int = 0
-    ) -> None:
+    def __init__(self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: PromptCache) -> None:
         self._store = store
         self._artifacts = artifacts
         self._engine = engine
         self.cache = cache
-        self._decoding = threading.BoundedSemaphore(places or usable_cores())
-        prepared = places or max(usable_cores(), engine.info.slots // PLACES_SHARE)
-        self._preparing = threading.BoundedSemaphore(prepared)
+        self._decoding = threading.BoundedSemaphore(usable_cores())
+        self._preparing = threading.BoundedSemaphore(max(usable_cores(), engine.info.slots // PLACES_SHARE))
 
     def resolve(self, reference: VoiceReference, held: HeldLease) -> VoicePrompt:
         """The voice for one segment.
@@ -105,27 +89,27 @@ class VoiceResolver:
             if has_place:
                 self._preparing.release()
 
-    def prepare(self, reference: VoiceReference, held: HeldLease) -> Preparation:
+    def prepare(self, reference: VoiceReference, held: HeldLease) -> ClaimStatus:
         """See that the voice's cache is in the store; memory is left to voices that are spoken with.
 
-        Raises as `resolve`.
+        READY: it was there already. BUILD: it is there now. BUSY: another item builds it; look again later. Raises as
+        `resolve`.
         """
         wanted = self._wanted(reference, held)
         claim = until_available(held, self._store.claim_build, wanted.content, held.lease)
         if claim.status is ClaimStatus.READY:
-            claim = self._checked(wanted, claim)
+            found = self._loaded(wanted, _served(claim))
+            claim = found if isinstance(found, BuildClaim) else claim
         match claim.status:
-            case ClaimStatus.READY:
-                return Preparation.READY
+            case ClaimStatus.READY | ClaimStatus.BUSY:
+                pass
             case ClaimStatus.BUILD:
                 self._build(wanted)
-                return Preparation.BUILT
-            case ClaimStatus.BUSY:
-                return Preparation.BUSY
             case ClaimStatus.FAILED:
                 raise _failed(claim)
             case ClaimStatus.UNKNOWN:
                 raise unusable("voice_not_found", f"the voice {reference.name} was deleted or changed meanwhile")
+        return claim.status
 
     def _wanted(self, reference: VoiceReference, held: HeldLease) -> _Wanted:
         return _Wanted(reference, reference.content(held.lease.tenant, self._engine.info.revision), held)
@@ -143,47 +127,34 @@ class VoiceResolver:
         return encode_source(reference, self._artifacts, self._decode, self._engine, patience)
 
     def _obtain(self, wanted: _Wanted) -> VoicePrompt:
-        """Not from memory."""
-        lease = wanted.held.lease
-        served = until_available(wanted.held, self._store.find_artifact, lease.tenant, wanted.content)
-        if served is not None:
-            return self._load_or_replace(wanted, served)
-        claim = until_available(wanted.held, self._store.claim_build, wanted.content, lease)
-        if claim.status is ClaimStatus.READY:
-            return self._load_or_replace(wanted, _served(claim))
-        return self._make(wanted, claim)
-
-    def _load_or_replace(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
-        """The stored voice; a damaged one is built again, once."""
+        """Not from memory. A damaged cache is built again, once."""
+        held, content = wanted.held, wanted.content
+        served = until_available(held, self._store.find_artifact, held.lease.tenant, content)
+        if served is None:
+            claim = until_available(held, self._store.claim_build, content, held.lease)
+        else:
+            claim = BuildClaim(ClaimStatus.READY, served)
+        if claim.status is not ClaimStatus.READY:
+            return self._make(wanted, claim)
+        found = self._loaded(wanted, _served(claim))
+        if not isinstance(found, BuildClaim):
+            return found
+        if found.status is not ClaimStatus.READY:
+            return self._make(wanted, found)
         try:
-            return until_available(wanted.held, self._load, wanted.content, served)
+            return until_available(held, self._load, content, _served(found))
         except (ArtifactFormatError, ArtifactMissing) as error:
-            claim = self._rejected(wanted, served, error)
-        if claim.status is ClaimStatus.READY:
-            # Another worker was faster; if its version is damaged too, that is no accident of one object.
-            return self._last_load(wanted, _served(claim))
-        return self._make(wanted, claim)
-
-    def _last_load(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
-        try:
-            return until_available(wanted.held, self._load, wanted.content, served)
-        except (ArtifactFormatError, ArtifactMissing) as error:
+            # Another worker was faster, and its version is damaged too: that is no accident of one object.
             raise unusable("voice_cache_corrupt", "the voice's cache was damaged twice") from error
 
-    def _checked(self, wanted: _Wanted, claim: BuildClaim) -> BuildClaim:
-        """A cache that is said to be ready, looked at; what the rejection of a damaged one makes of it."""
-        served = _served(claim)
+    def _loaded(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt | BuildClaim:
+        """The stored voice, or what the rejection of a damaged one makes of it."""
+        held, content = wanted.held, wanted.content
         try:
-            until_available(wanted.held, self._load, wanted.content, served)
+            return until_available(held, self._load, content, served)
         except (ArtifactFormatError, ArtifactMissing) as error:
-            return self._rejected(wanted, served, error)
-        return claim
-
-    def _rejected(
-        self, wanted: _Wanted, served: CacheArtifact, error: ArtifactFormatError | ArtifactMissing
-    ) -> BuildClaim:
-        logger.warning("voice cache damaged", extra={"content": wanted.content, "key": served.key, "error": str(error)})
-        return until_available(wanted.held, self._store.reject_version, wanted.content, wanted.held.lease, served.fence)
+            logger.warning("voice cache damaged", extra={"content": content, "key": served.key, "error": str(error)})
+        return until_available(held, self._store.reject_version, content, held.lease, served.fence)
 
     def _make(self, wanted: _Wanted, claim: BuildClaim) -> VoicePrompt:
         """The claim says that there is nothing to load."""

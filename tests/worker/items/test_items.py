@@ -19,7 +19,6 @@ from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import job_prefix
 from storage.queue.dead_letters import DeadLetters
-from storage.segments.file import SegmentHeader
 from tests.waiting import until
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio, run_gpu_item
@@ -37,9 +36,8 @@ from worker.engine.interface import (
 from worker.engine.settings import FakeEngineSettings
 from worker.items.leases.keeper import DropReason, LeaseKeeper
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import StoredSpeech
+from worker.speech.postprocessing.interface import PackPart, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
-from worker.speech.postprocessing.sentence_ends import SentencePauses
 
 
 class MortalEngine:
@@ -84,12 +82,10 @@ class LeavingPostProcessor(InProcessPostProcessor):
         self._closing = studio.services.worker.closing
         self._pool = PostProcessorPool(1, 1, "folder", "test")
 
-    def store(
-        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
-    ) -> StoredSpeech:
+    def store(self, key: str, part: PackPart) -> StoredSpeech:
         self._closing.set()
         self._pool.close()
-        return self._pool.store(key, header, speech, pauses)
+        return self._pool.store(key, part)
 
 
 @pytest.fixture

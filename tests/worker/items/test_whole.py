@@ -36,7 +36,7 @@ from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import JudgedSpeech, M, Sequel
+from worker.speech.postprocessing.interface import JudgedSpeech, Sequel
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -284,8 +284,8 @@ class _PausingPostProcessor(InProcessPostProcessor):
         self._job = job
 
     def judge_then(
-        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
-    ) -> JudgedSpeech[M]:
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel
+    ) -> JudgedSpeech:
         judged = super().judge_then(utterance, gate, bounds, norms, sequel)
         self._change(TENANT, self._job.id)
         return judged

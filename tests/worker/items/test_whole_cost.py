@@ -29,7 +29,7 @@ from tests.threads import join_in_time
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import JudgedSpeech, M, Sequel
+from worker.speech.postprocessing.interface import JudgedSpeech, Sequel
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import JudgedUtterance
@@ -150,7 +150,7 @@ class _WeighingPostProcessor(InProcessPostProcessor):
     sequel = b""
 
     def judge_then(
-        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
-    ) -> JudgedSpeech[M]:
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel
+    ) -> JudgedSpeech:
         self.sequel = pickle.dumps(sequel)
         return super().judge_then(utterance, gate, bounds, norms, sequel)

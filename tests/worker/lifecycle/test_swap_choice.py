@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property_tests import examples
-from worker.lifecycle.swap_choice import IDLE_STAY_COSTS, STAY_COSTS, ModelQueue, OwnModel, SwapRules
+from worker.lifecycle.swap_choice import IDLE_S, IDLE_STAY_COSTS, STAY_COSTS, ModelQueue, OwnModel, choose
 
-RULES = SwapRules(idle_s=15, backlog_s=300, patience_s=900)
 IDLE = OwnModel(served_s=1_000, cost_s=10, idle_s=60, has_others=False)
 BUSY = replace(IDLE, idle_s=0)
 UNSERVED = ModelQueue("b", ready_items=1, slots=0, backlog_s=5, pace=0, oldest_wait_s=20)
@@ -42,7 +41,7 @@ BEHIND = ModelQueue("c", ready_items=400, slots=64, backlog_s=60_000, pace=100, 
     ],
 )
 def test_what_is_loaded(own: OwnModel, others: tuple[ModelQueue, ...], choice: str | None) -> None:
-    assert RULES.choose(own, others) == choice
+    assert choose(own, others) == choice
 
 
 @given(
@@ -74,8 +73,8 @@ def test_one_worker_of_two_models_serves_both_and_spends_little_of_its_time_on_t
             other = "b" if model == "a" else "a"
             began_s = since[other]
             waited_s = 0 if began_s is None else now_s - began_s
-            if RULES.choose(own, [ModelQueue(other, int(left[other] > 0), 0, left[other], 1, waited_s)]):
-                swaps, busy_swaps = swaps + 1, busy_swaps + (own.idle_s < RULES.idle_s)
+            if choose(own, [ModelQueue(other, int(left[other] > 0), 0, left[other], 1, waited_s)]):
+                swaps, busy_swaps = swaps + 1, busy_swaps + (own.idle_s < IDLE_S)
                 model, cost = other, cost_s
                 ready_s = idle_since_s = now_s + cost_s
         now_s += 1

@@ -57,7 +57,6 @@ def test_an_edited_book_speaks_only_what_changed(studio: Studio) -> None:
     assert 1 <= spoken_again <= 3
     assert second.segments.reused == second.segments.total - spoken_again
     assert 0 < second.samples_reused < second.samples_done
-    assert counted.services.counters.counts().reused == second.segments.reused
 
 
 @pytest.mark.long

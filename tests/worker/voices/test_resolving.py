@@ -16,7 +16,7 @@ from storage.narration.voice_reference import VoiceReference
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.voices.cache_file import decode_artifact
-from storage.voices.records import CacheState, VoiceCacheRecord
+from storage.voices.records import CacheState, ClaimStatus, VoiceCacheRecord
 from tests.storage.voices.voice_world import ALICE
 from tests.threads import BoundedExecutor
 from tests.worker.voices.reference_audio.sounds import file_of, tone
@@ -28,7 +28,7 @@ from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
 from worker.items.leases.keeper import DropReason, WorkDropped
 from worker.voices.cache import PromptCache
-from worker.voices.resolving import Preparation, VoiceResolver
+from worker.voices.resolving import VoiceResolver
 
 
 def same(one: VoicePrompt, other: VoicePrompt) -> bool:
@@ -325,17 +325,20 @@ def test_preparing_builds_looks_and_waits_its_turn(voices: VoiceStudio, engine: 
     voices.request_cache(ada)
     builder = voices.world.claim(voices.content(ada), voices.world.jobs[-1])
 
-    assert voices.resolver.prepare(ada, voices.hold()) is Preparation.BUSY
+    assert voices.resolver.prepare(ada, voices.hold()) is ClaimStatus.BUSY
     voices.world.lose(builder.lease)
-    assert voices.resolver.prepare(ada, voices.hold()) is Preparation.BUILT
-    assert voices.resolver.prepare(ada, voices.hold()) is Preparation.READY
+    assert voices.resolver.prepare(ada, voices.hold()) is ClaimStatus.BUILD
+    assert voices.resolver.prepare(ada, voices.hold()) is ClaimStatus.READY
 
     assert engine.encoded == 1
     assert voices.resolver.cache.stats().voices == 0
 
 
-def test_no_more_recordings_are_prepared_at_a_time_than_there_are_places(voices: VoiceStudio) -> None:
-    resolver = VoiceResolver(voices.world.store, voices.artifacts, voices.engine, PromptCache(1 << 20), places=2)
+def test_no_more_recordings_are_prepared_at_a_time_than_there_are_places(
+    voices: VoiceStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.voices.resolving.usable_cores", lambda: 2)
+    resolver = VoiceResolver(voices.world.store, voices.artifacts, voices.engine, PromptCache(1 << 20))
 
     place = resolver.place_to_prepare
     with place() as first, place() as second, place() as third:
@@ -362,7 +365,7 @@ def test_preparing_replaces_a_damaged_cache(voices: VoiceStudio) -> None:
     ada, key = ready(voices)
     spoil(voices, key, "cut")
 
-    assert voices.resolver.prepare(ada, voices.hold()) is Preparation.BUILT
+    assert voices.resolver.prepare(ada, voices.hold()) is ClaimStatus.BUILD
 
 
 def test_preparing_a_voice_that_was_deleted_fails_its_item(voices: VoiceStudio) -> None:

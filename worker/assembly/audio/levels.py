@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhapsode.contract.jobs.output import Loudness, LoudnessScope
-from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.speech.audio.limiter import Signal, limited
 from worker.speech.audio.loudness import LoudnessMeter
@@ -37,7 +36,7 @@ CLOSE_LU = 0.03
 _WINDOW_S = 0.01
 _SILENCE_PIECE_S = 1.0
 
-Read = Callable[[SegmentResult], Samples]
+Read = Callable[[Placed], Samples]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Levelling:
     def _segments(self) -> Iterator[tuple[int, Samples, int]]:
         """With the silence before and behind each."""
         for each in self.stretch:
-            yield each.num_head, self.read(each.result), each.num_gap
+            yield each.num_head, self.read(each), each.num_gap
 
 
 class _WindowPeaks:

@@ -26,8 +26,13 @@ _WEBVTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def subtitles(
     form: SubtitleFormat, narration: AssembledNarration, timed: Iterable[TimedSegment], *, karaoke: bool
 ) -> Iterator[bytes]:
-    """The file in pieces. timed: one for each segment. karaoke: whether WebVTT has the time of each word."""
-    found = narration_cues(narration, timed)
+    """The file in pieces. Speakers are named if there is more than one.
+
+    timed: one for each segment. karaoke: whether WebVTT has the time of each word.
+    """
+    sentences = heard_sentences(narration.placed, timed, narration.language)
+    speakers = {each.planned.speaker for each in narration.placed}
+    found = cues(sentences, names_speakers=len(speakers) > 1)
     match form:
         case SubtitleFormat.SRT:
             yield from _srt(found)
@@ -35,14 +40,14 @@ def subtitles(
             yield from _vtt(found, _sung if karaoke else lambda word, _: _escaped(word.text))
 
 
-def _srt(cues: Iterable[Cue]) -> Iterator[bytes]:
-    for number, cue in enumerate(cues, start=1):
+def _srt(found: Iterable[Cue]) -> Iterator[bytes]:
+    for number, cue in enumerate(found, start=1):
         yield f"{number}\n{_times(cue, ',')}\n{_shown(cue, str, lambda word, _: word.text)}\n\n".encode()
 
 
-def _vtt(cues: Iterable[Cue], word: Callable[[HeardWord, Cue], str]) -> Iterator[bytes]:
+def _vtt(found: Iterable[Cue], word: Callable[[HeardWord, Cue], str]) -> Iterator[bytes]:
     yield b"WEBVTT\n\n"
-    for cue in cues:
+    for cue in found:
         voice = f"<v {_escaped(cue.speaker)}>" if cue.speaker else ""
         yield f"{_times(cue, '.')}\n{voice}{_shown(cue, _escaped, word)}\n\n".encode()
 
@@ -67,13 +72,6 @@ def _sung(word: HeardWord, cue: Cue) -> str:
     if not clock(cue.span.start_s, ".") < start < clock(cue.span.end_s, "."):
         return _escaped(word.text)
     return f"<{start}>{_escaped(word.text)}"
-
-
-def narration_cues(narration: AssembledNarration, timed: Iterable[TimedSegment]) -> Iterator[Cue]:
-    """Speakers are named if there is more than one."""
-    speakers = {each.planned.speaker for each in narration.placed}
-    sentences = heard_sentences(narration.placed, timed, narration.language)
-    return cues(sentences, names_speakers=len(speakers) > 1)
 
 
 def heard_sentences(placed: Sequence[Placed], timed: Iterable[TimedSegment], language: str) -> Iterator[HeardSentence]:

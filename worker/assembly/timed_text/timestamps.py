@@ -1,15 +1,16 @@
-"""timestamps.json: the times of each segment, sentence, word or character, a segment a line. Pure."""
+"""timestamps.json: the times of each segment, sentence, word or character, a segment a line, and of marks. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from reading.plan.sentences import PlanSentence
+from reading.script.script import Mark
 from rhapsode.contract.jobs.output import Timestamps
 from storage.segments.timeline import TimeSpan, spoken_span
 from worker.assembly.narration import AssembledNarration
-from worker.assembly.timed_text.heard_marks import heard_marks
-from worker.assembly.timed_text.source_places import SourcePlaces
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence
 
 TIMESTAMPS_FORMAT = 3
@@ -46,8 +47,8 @@ def timestamps(
         yield (separator + json.dumps(row, ensure_ascii=False)).encode()
         separator = ",\n"
     marks = [
-        {"name": each.mark.name, "time_s": round(each.time_s, _DIGITS), "start": each.mark.position}
-        for each in heard_marks(narration.plan.marks, timed, source)
+        {"name": mark.name, "time_s": round(time_s, _DIGITS), "start": mark.position}
+        for mark, time_s in heard_marks(narration.plan.marks, timed, source)
     ]
     yield f'\n], "marks": {json.dumps(marks, ensure_ascii=False)}}}\n'.encode()
 
@@ -111,3 +112,54 @@ def _between(start_s: float, end_s: float, number: int) -> list[float]:
 
 def _times(span: TimeSpan, digits: int) -> Row:
     return {"start_s": round(span.start_s, digits), "end_s": round(span.end_s, digits)}
+
+
+class SourcePlaces:
+    """Where the words of a sentence stand in the text that offsets refer to. Asked for word by word, in their order."""
+
+    def __init__(self, sentence: PlanSentence, source: str) -> None:
+        self._stretch = source[sentence.start : sentence.end]
+        self._start = sentence.start
+        self._at = 0
+
+    def find(self, word: str) -> int | None:
+        """None of a word that an edit put there, or that stands otherwise in the source."""
+        found = self._stretch.find(word, self._at)
+        if found < 0:
+            return None
+        self._at = found + len(word)
+        return self._start + found
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Something that begins at a place of the source."""
+
+    start: int
+    span: TimeSpan
+
+
+def heard_marks(marks: Sequence[Mark], timed: Iterable[TimedSegment], source: str) -> Iterator[tuple[Mark, float]]:
+    """A script's marks in their order, each with its time in seconds.
+
+    timed: of all segments. source: the text that positions refer to.
+    """
+    said = _said(timed, source)
+    last_s, coming = 0.0, next(said, None)
+    for mark in marks:
+        while coming is not None and coming.start < mark.position:
+            last_s, coming = coming.span.end_s, next(said, None)
+        yield mark, last_s if mark.is_end or coming is None else coming.span.start_s
+
+
+def _said(timed: Iterable[TimedSegment], source: str) -> Iterator[_Said]:
+    for segment in timed:
+        for sentence in segment.sentences:
+            yield from _said_words(sentence, source) or [_Said(sentence.sentence.start, sentence.span)]
+
+
+def _said_words(timed: TimedSentence, source: str) -> list[_Said]:
+    """Without those that an edit put there; none of a gap."""
+    places = SourcePlaces(timed.sentence, source)
+    found = ((places.find(each.word.text), each.time) for each in timed.words)
+    return [_Said(start, TimeSpan(time.start_s, time.end_s)) for start, time in found if start is not None]

@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from reading.english.front_end import respell_english
 from reading.estimates import speech_units
 from reading.plan.sentences import PlanSentence
-from reading.spelling.spoken import SpokenText
 from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, TimeSpan, spoken_span
 from worker.speech.alignment.aligner import Method, WordAligner, WordTime
-from worker.speech.alignment.words import AlignedWord, words_of
+from worker.speech.alignment.words import AlignedWord, said_in_english, words_of
 from worker.speech.alignment.written import written_times
 from worker.speech.audio.samples import Samples
 
@@ -62,10 +60,7 @@ class WordClock:
         if SILENCED in placed.result.flags:
             return TimedSegment(None, shared(planned.sentences, spoken_span(placed, self._rate_hz)))
         english = (planned.language or self._language).casefold() in _TRIED
-        spoken = [each.spoken for each in planned.sentences]
-        if english:
-            # As it sounds, also for a model that is given digits and signs as they are written.
-            spoken = [SpokenText(text, list(respell_english(text, 0, len(text)))).text for text in spoken]
+        spoken = [said_in_english(each.spoken) if english else each.spoken for each in planned.sentences]
         said = [list(words_of(text)) for text in spoken]
         words = [word.text for row in said for word in row]
         found = self._aligner.align(samples, self._rate_hz, words, english=english)

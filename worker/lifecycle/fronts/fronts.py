@@ -141,12 +141,8 @@ class Fronts(Collector):
 
 class _Front(Kept["_FrontChild"]):
     def __init__(self, start: StartBeside, engine: EngineProcess, fronts: Fronts) -> None:
-        super().__init__("front", engine)
-        self._start = start
+        super().__init__("front", start, engine)
         self._fronts = fronts
-
-    def start(self) -> None:
-        self._thread.start()
 
     def _begin(self) -> _FrontChild:
         with self._fronts.starting:

@@ -27,14 +27,13 @@ class LiveProcess(Kept["_LiveChild"], Collector):
     """The interface of `LiveServer`. Any thread may ask."""
 
     def __init__(self, start: StartBeside, engine: EngineProcess) -> None:
-        super().__init__("live-process", engine)
-        self._start = start
+        super().__init__("live-process", start, engine)
         self._failure: str | None = None
         self._is_refusing = False
 
     def start(self) -> None:
         """Returns once it serves. Raises `SettingsError` where it cannot."""
-        self._thread.start()
+        super().start()
         with self._changed:
             self._changed.wait_for(lambda: self._state is not None or self._failure is not None, START_S)
             failure = self._failure or (None if self._state else f"it was not ready after {START_S:.0f} s")

@@ -51,10 +51,9 @@ class LiveSession(SessionBeside):
         allow_files(LIVE_FILES + OTHER_FILES)
         self._meter = EngineMeter(self._engine.stats, start.info, lambda: 0)
         redis, artifacts = connect_redis(settings), open_artifacts(settings)
-        calibration = None
+        measured = UNCALIBRATED
         if settings.engine != "fake":
-            calibration = checkpoint_calibration(settings.checkpoint, start.info.revision)
-        measured = calibration or UNCALIBRATED
+            measured = checkpoint_calibration(settings.checkpoint, start.info.revision)
         self._server = live_server(
             settings,
             start.name,

@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reading.english.front_end import respell_english
 from reading.estimates import SYLLABIC
+from reading.spelling.spoken import SpokenText
 
 _RUN = re.compile(f"[{SYLLABIC}]|[^\\s—–…{SYLLABIC}]+")
 _KEPT = frozenset("%#@&*+")
@@ -33,6 +35,11 @@ def words_of(text: str) -> Iterator[AlignedWord]:
             end -= 1
         if start < end:
             yield AlignedWord(start, end, text[start:end])
+
+
+def said_in_english(text: str) -> str:
+    """As it sounds, also for a model that is given digits and signs as they are written."""
+    return SpokenText(text, list(respell_english(text, 0, len(text)))).text
 
 
 def _is_outer(sign: str) -> bool:

@@ -31,10 +31,15 @@ def finish_edges(pcm: Pcm, sample_rate_hz: int) -> Pcm:
     kept = pcm[max(first, 0) : end].copy()
     num_fade = min(round(FADE_S * sample_rate_hz), len(kept) // 2)
     if num_fade:
-        ramp = (0.5 - 0.5 * np.cos(np.pi * (np.arange(num_fade) + 0.5) / num_fade)).astype(np.float32)
+        ramp = rise(num_fade)
         kept[:num_fade] *= ramp
         kept[-num_fade:] *= ramp[::-1]
     return np.pad(kept, (max(0, -first), max(0, end - len(pcm))))
+
+
+def rise(num_samples: int) -> Pcm:
+    """Half a cosine, from next to 0 to next to 1."""
+    return (0.5 - 0.5 * np.cos(np.pi * (np.arange(num_samples) + 0.5) / max(1, num_samples))).astype(np.float32)
 
 
 def _speech_range(pcm: Pcm, sample_rate_hz: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import soundfile
@@ -28,6 +28,8 @@ from worker.speech.quality.recognisers.installed import RecogniserUnusable, work
 
 if TYPE_CHECKING:
     from worker.speech.judging.judges import QualityJudge, SimilarityEncoder
+
+T = TypeVar("T")
 
 _LANGUAGES = (ENGLISH, "chinese")
 _NO_FRAMES = np.zeros((0, 1), np.int16)
@@ -55,15 +57,14 @@ def _set_up(whisper: Path | None) -> Judges:
     else:
         if not recognisers:
             say(NotJudged("words", "no recogniser is installed: pip install 'rhapsode[listening]'"))
-    encoder, judge = find_encoder(), find_quality_judge()
-    for each in (encoder, judge):
-        if isinstance(each, NotJudged):
-            say(each)
-    return Judges(
-        recognisers,
-        None if isinstance(encoder, NotJudged) else encoder,
-        None if isinstance(judge, NotJudged) else judge,
-    )
+    return Judges(recognisers, _connected(find_encoder()), _connected(find_quality_judge()))
+
+
+def _connected(found: T | NotJudged) -> T | None:
+    if not isinstance(found, NotJudged):
+        return found
+    say(found)
+    return None
 
 
 @dataclass
@@ -78,7 +79,7 @@ class Judges:
     def judge(self, recording: Recording) -> JudgedRecording:
         """Raises soundfile's LibsndfileError for what is no WAV."""
         pcm, rate_hz = _read(Path(recording.path))
-        speech = Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)
+        speech = _speech(pcm, rate_hz)
         recogniser = self.recognisers.get(recording.language)
         heard = None if recogniser is None else recogniser.transcribe(speech)
         reading = None if heard is None else read_against(recording.text, heard, recording.language)
@@ -89,12 +90,7 @@ class Judges:
         return JudgedRecording(
             path=recording.path,
             heard=heard,
-            words=None if reading is None else reading.words,
-            errors=None if reading is None else reading.errors,
-            characters=None if reading is None else reading.characters,
-            character_errors=None if reading is None else reading.character_errors,
-            is_looped=None if reading is None else reading.is_looped,
-            is_cut=None if reading is None else reading.is_cut,
+            **(asdict(reading) if reading else {}),
             mos=self._score(spoken, rate_hz),
             speech_s=round(measures.speech_s, 3),
             loudness_db=round(measures.loudness_db, 2),
@@ -112,7 +108,7 @@ class Judges:
         given: Pcm | None = None
         if reference is not None:
             pcm, rate_hz = _read(reference)
-            spoken = _without_edges(pcm, measure(Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)), rate_hz)
+            spoken = _without_edges(pcm, measure(_speech(pcm, rate_hz)), rate_hz)
             given = self.encoder.embed(spoken if len(spoken) else pcm, rate_hz)
         return [
             Likeness(path, round(float(np.mean([np.dot(voice, other) for other in others])), 4))
@@ -133,6 +129,10 @@ def _read(path: Path) -> tuple[Pcm, int]:
     """Of one channel: several are taken together."""
     samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
     return np.asarray(samples, np.float32).mean(axis=1), rate_hz
+
+
+def _speech(pcm: Pcm, rate_hz: int) -> Speech:
+    return Speech(pcm, _NO_FRAMES, rate_hz, FinishReason.EOS, 0.0)
 
 
 def _without_edges(pcm: Pcm, measures: SpeechMeasures, rate_hz: int) -> Pcm:

@@ -16,11 +16,11 @@ import types
 from pathlib import Path
 
 import numpy as np
-import soxr
 import torch
 from numpy.typing import NDArray
 
 from worker.speech.judging.judges_here import INSTALL
+from worker.speech.quality.recognisers.interface import resampled
 
 SAMPLE_RATE_HZ = 16_000
 FFT_SIZE = 400
@@ -36,14 +36,10 @@ _WINDOW_ROWS, _STEP_ROWS = 160, 77
 _TARGET_RMS = 10 ** (-30 / 20)
 
 
-class JudgeMissing(Exception):
-    """The judge's package is not installed: see `INSTALL`."""
-
-
 class SimilarityEncoder(torch.nn.Module):
     """Resemblyzer's speaker encoder (Wan et al., "Generalized End-to-End Loss", arXiv 1710.10467; Apache-2.0).
 
-    Only its weights are read; silence at the edges should be cut off before. Raises JudgeMissing.
+    Only its weights are read; silence at the edges should be cut off before. Raises ModuleNotFoundError.
     """
 
     def __init__(self) -> None:
@@ -57,7 +53,7 @@ class SimilarityEncoder(torch.nn.Module):
     @torch.inference_mode()
     def embed(self, pcm: Floats, sample_rate_hz: int) -> Floats:
         """(256,) of length one, all non-negative; the cosine of two is their dot product."""
-        samples = resampled(pcm, sample_rate_hz)
+        samples = resampled(pcm, sample_rate_hz, SAMPLE_RATE_HZ)
         level = float(np.sqrt(np.mean(np.square(samples))))
         rows = mel_power(samples * np.float32(max(1.0, _TARGET_RMS / max(level, 1e-9))), _BANDS)
         starts = range(0, max(1, len(rows) - _WINDOW_ROWS + 1), _STEP_ROWS)
@@ -71,7 +67,9 @@ class SimilarityEncoder(torch.nn.Module):
 
 class QualityJudge:
     """distillMOS (Stahl and Gamper, "Distillation and Pruning for Scalable Self-Supervised Representation-Based
-    Speech Quality Assessment", 2025; MIT): a mean opinion score, 1 to 5, without a reference. Raises JudgeMissing.
+    Speech Quality Assessment", 2025; MIT): a mean opinion score, 1 to 5, without a reference.
+
+    Raises ModuleNotFoundError.
     """
 
     def __init__(self) -> None:
@@ -87,21 +85,14 @@ class QualityJudge:
 
     @torch.inference_mode()
     def score(self, pcm: Floats, sample_rate_hz: int) -> float:
-        return float(self._model(torch.from_numpy(resampled(pcm, sample_rate_hz))[None]))
+        return float(self._model(torch.from_numpy(resampled(pcm, sample_rate_hz, SAMPLE_RATE_HZ))[None]))
 
 
 def _package(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise JudgeMissing(f"{name} is not installed: {INSTALL}")
+        raise ModuleNotFoundError(f"{name} is not installed: {INSTALL}")
     return Path(spec.origin).parent
-
-
-def resampled(pcm: Floats, sample_rate_hz: int) -> Floats:
-    """At 16 kHz."""
-    if sample_rate_hz == SAMPLE_RATE_HZ:
-        return pcm
-    return soxr.resample(pcm, sample_rate_hz, SAMPLE_RATE_HZ).astype(np.float32)
 
 
 def mel_power(samples: Floats, num_bands: int) -> Floats:

@@ -15,7 +15,7 @@ class Recording:
     language: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRecording:
     """words: of the text; errors: of them lost or said otherwise, and added ones; characters, character_errors: the
     same of its letters. In a language that writes no spaces a word is a character. None where they were not counted.
@@ -28,8 +28,8 @@ class JudgedRecording:
 
     path: str
     heard: str | None
-    words: int | None
-    errors: int | None
+    words: int | None = None
+    errors: int | None = None
     speech_s: float
     loudness_db: float
     clipped_share: float

@@ -12,11 +12,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from storage.runtime.observability.metrics import counter
 from worker.process.children.backoff import Backoff
 from worker.process.children.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess
 
 logger = logging.getLogger(__name__)
+
+_DEATHS = counter("rhapsode_postprocessor_deaths")
 
 QUEUE_S = 60.0
 """How long a call waits for a channel. There is one for each thread of the worker, so only restarts make it wait."""
@@ -65,9 +68,8 @@ class Dispatcher:
     """Any thread may call any method, `next_vacancy` only one."""
 
     def __init__(self, number: int, channels_each: int) -> None:
-        self.all = [ProcessSlot() for _ in range(number)]
+        self.slots = [ProcessSlot() for _ in range(number)]
         self._channels_each = channels_each
-        self._deaths = 0
         self._closing = False
         self._lock = threading.Lock()
         # Each wakes those it concerns: a channel that is given back is of no use to who waits for an empty process.
@@ -79,12 +81,7 @@ class Dispatcher:
     def pids(self) -> tuple[int, ...]:
         """Of the processes that run."""
         with self._lock:
-            return tuple(slot.child.pid for slot in self.all if slot.child)
-
-    @property
-    def deaths(self) -> int:
-        with self._lock:
-            return self._deaths
+            return tuple(slot.child.pid for slot in self.slots if slot.child)
 
     @contextmanager
     def shared_channel(self) -> Generator[Channel]:
@@ -130,7 +127,7 @@ class Dispatcher:
         with self._lock:
             if self._closing:
                 return None
-            vacant = next(slot for slot in self.all if slot.child is None)
+            vacant = next(slot for slot in self.slots if slot.child is None)
             delay_s = vacant.backoff.delay_s(served=vacant.has_served)
             vacant.has_served = False
             self._slot_vacant.wait_for(lambda: self._closing, delay_s)
@@ -142,8 +139,8 @@ class Dispatcher:
             self._closing = True
             for condition in (self._channel_idle, self._process_empty, self._slot_vacant):
                 condition.notify_all()
-            children = [slot.child for slot in self.all if slot.child]
-            for slot in self.all:
+            children = [slot.child for slot in self.slots if slot.child]
+            for slot in self.slots:
                 slot.child = None
             return children
 
@@ -188,12 +185,12 @@ class Dispatcher:
         """Whether there is something to do for who fills slots: at once if there is, else after a while."""
         with self._lock:
             return self._slot_vacant.wait_for(
-                lambda: self._closing or any(slot.child is None for slot in self.all), LOOK_S
+                lambda: self._closing or any(slot.child is None for slot in self.slots), LOOK_S
             )
 
     def _retire_ended(self) -> None:
         with self._lock:
-            dead = [(slot, slot.child) for slot in self.all if slot.child and slot.child.has_ended]
+            dead = [(slot, slot.child) for slot in self.slots if slot.child and slot.child.has_ended]
         for slot, child in dead:
             self._retire(slot, child, ProcessLookupError("it ended while it had nothing to do, or was killed"))
 
@@ -203,7 +200,7 @@ class Dispatcher:
             if slot.child is not child:
                 return
             slot.child = None
-            self._deaths += 1
+            _DEATHS.inc()
             self._slot_vacant.notify()
         child.end()
         logger.error("a post-processor process ended", extra={"postprocessor": child.pid, "error": str(error)})
@@ -211,7 +208,7 @@ class Dispatcher:
     # ------------------------------------------------------------------------------------------ under the lock
 
     def _least_busy(self) -> tuple[ProcessSlot, PostProcessorProcess] | None:
-        usable = [(slot, slot.child) for slot in self.all if slot.child and slot.child.idle]
+        usable = [(slot, slot.child) for slot in self.slots if slot.child and slot.child.idle]
         open_to_all = [each for each in usable if not each[0].suspects]
         return max(open_to_all, key=lambda each: len(each[1].idle), default=None)
 

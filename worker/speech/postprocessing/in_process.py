@@ -12,23 +12,18 @@ from rhapsode.contract.jobs.quality import Gate
 from storage.ids import JobId, TenantId
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
-from storage.segments.file import SegmentHeader
 from storage.segments.packs import INDEX_BYTES, PackPlace, encode_pack
-from worker.engine.interface import Speech
 from worker.items.leases.put_once import put_once
 from worker.speech.audio.samples import Samples, require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
 from worker.speech.postprocessing.interface import (
     JudgedSpeech,
-    M,
     PackPart,
-    PostProcessorReport,
     Sequel,
-    SpeechToStore,
     StoredSpeech,
 )
-from worker.speech.postprocessing.sentence_ends import PauseKeeper, SentencePauses
+from worker.speech.postprocessing.sentence_ends import PauseKeeper
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import JudgedUtterance, Verdict, measured_verdict
@@ -53,29 +48,37 @@ class InProcessPostProcessor:
         return measured_verdict(utterance, gate, bounds, norms)
 
     def judge_then(
-        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
-    ) -> JudgedSpeech[M]:
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel
+    ) -> JudgedSpeech:
         verdict = self.judge(utterance, gate, bounds, norms)
         if not verdict.passed:
             return JudgedSpeech(verdict, None)
         return JudgedSpeech(verdict, sequel(verdict, utterance.speech, self._finished, self._artifacts))
 
-    def store(
-        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
-    ) -> StoredSpeech:
-        return _store_segment(self._artifacts, key, self._finished(header, speech, pauses))
+    def store(self, key: str, part: PackPart) -> StoredSpeech:
+        segment = self._finished(part)
+        data = encode_segment(segment)
+        return StoredSpeech(len(data), put_once(self._artifacts, key, data), len(segment.pcm))
 
     def store_pack(self, tenant: TenantId, parts: Sequence[PackPart]) -> tuple[StoredSpeech, ...]:
-        return _store_pack(self._artifacts, tenant, [self._as_finished(part) for part in parts])
+        """The first segment bears the index."""
+        segments = [self._finished(part) for part in parts]
+        pack = encode_pack([(each.header.index, each.header.fence, encode_segment(each)) for each in segments])
+        put_once(self._artifacts, keys.pack(tenant, JobId(segments[0].header.job), pack.name), pack.data)
+        return tuple(
+            StoredSpeech(
+                packed.num_bytes + (0 if number else INDEX_BYTES),
+                packed.sha256,
+                len(segment.pcm),
+                PackPlace(pack.name, packed.offset, packed.num_bytes),
+            )
+            for number, (packed, segment) in enumerate(zip(pack.segments, segments, strict=True))
+        )
 
-    def _as_finished(self, part: PackPart) -> SegmentAudio:
-        match part:
-            case SpeechToStore(header, speech, pauses):
-                return self._finished(header, speech, pauses)
-            case SegmentAudio():
-                return part
-
-    def _finished(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio:
+    def _finished(self, part: PackPart) -> SegmentAudio:
+        if isinstance(part, SegmentAudio):
+            return part
+        header, speech, pauses = part.header, part.speech, part.pauses
         # Before anything is measured against the loudest of them.
         require_finite(speech.pcm)
         pcm = finish_edges(speech.pcm, speech.sample_rate_hz)
@@ -86,31 +89,9 @@ class InProcessPostProcessor:
         header = replace(header, peaks=encoded_peaks(samples, speech.sample_rate_hz))
         return SegmentAudio(header, samples, speech.frames)
 
-    def report(self) -> PostProcessorReport:
-        return PostProcessorReport(processes=0, deaths=0)
-
-
-def _store_segment(artifacts: ArtifactStore, key: str, segment: SegmentAudio) -> StoredSpeech:
-    """Under a separate key. Raises `StoreUnavailable`, and `ArtifactExists` if something else lies there."""
-    data = encode_segment(segment)
-    return StoredSpeech(len(data), put_once(artifacts, key, data), len(segment.pcm))
-
-
-def _store_pack(
-    artifacts: ArtifactStore, tenant: TenantId, segments: Sequence[SegmentAudio]
-) -> tuple[StoredSpeech, ...]:
-    """Segments of one job under a key of theirs; the first of them bears the index. Raises as `_store_segment` does."""
-    pack = encode_pack([(each.header.index, each.header.fence, encode_segment(each)) for each in segments])
-    put_once(artifacts, keys.pack(tenant, JobId(segments[0].header.job), pack.name), pack.data)
-    return tuple(
-        StoredSpeech(
-            packed.num_bytes + (0 if number else INDEX_BYTES),
-            packed.sha256,
-            len(segment.pcm),
-            PackPlace(pack.name, packed.offset, packed.num_bytes),
-        )
-        for number, (packed, segment) in enumerate(zip(pack.segments, segments, strict=True))
-    )
+    @property
+    def num_processes(self) -> int:
+        return 0
 
 
 def encoded_peaks(pcm: Samples, sample_rate_hz: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
+from storage.job_store.leases import WholeResult
 from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
 from storage.segments.packs import PackPlace
@@ -42,48 +43,26 @@ class SpeechToStore:
 
 
 PackPart = SpeechToStore | SegmentAudio
-"""What a pack is made of: speech, and segments that are finished already."""
+"""What is stored, alone or in a pack: speech, and segments that are finished already."""
+
+
+Finish = Callable[[SpeechToStore], SegmentAudio]
+"""What `PostProcessor.store` makes of speech before that is stored."""
+
+
+Sequel = Callable[[Verdict, Speech, Finish, ArtifactStore], WholeResult]
+"""What follows on speech that passed, done where it was judged, because it is large. Can be pickled.
+
+Done again, it comes to the same. Raises `StoreUnavailable`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostProcessorReport:
-    """processes: that run now, none where the worker does the work itself. deaths: since the start."""
-
-    processes: int
-    deaths: int
-
-
-class Finish(Protocol):
-    """What `PostProcessor.store` makes of speech before that is stored."""
-
-    def __call__(self, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None) -> SegmentAudio: ...
-
-
-class SequelResult(Protocol):
-    """What a sequel made. stored_bytes: of all objects that it stored."""
-
-    @property
-    def stored_bytes(self) -> int: ...
-
-
-M = TypeVar("M", bound=SequelResult)
-M_co = TypeVar("M_co", bound=SequelResult, covariant=True)
-
-
-class Sequel(Protocol[M_co]):
-    """What follows on speech that passed, done where it was judged, because it is large. Can be pickled."""
-
-    def __call__(self, verdict: Verdict, speech: Speech, finish: Finish, artifacts: ArtifactStore) -> M_co:
-        """Done again, it comes to the same. Raises `StoreUnavailable`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedSpeech(Generic[M_co]):
+class JudgedSpeech:
     """made: by the sequel, of speech that passed; None of other speech."""
 
     verdict: Verdict
-    made: M_co | None
+    made: WholeResult | None
 
 
 class PostProcessor(Protocol):
@@ -94,15 +73,13 @@ class PostProcessor(Protocol):
         ...
 
     def judge_then(
-        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
-    ) -> JudgedSpeech[M]:
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel
+    ) -> JudgedSpeech:
         """As `judge`, and of speech that passes what follows. Raises what the sequel raises."""
         ...
 
-    def store(
-        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
-    ) -> StoredSpeech:
-        """Finish the speech's edges and store it as a segment, under its own key. pauses: None for those spoken.
+    def store(self, key: str, part: PackPart) -> StoredSpeech:
+        """Finish the speech's edges and store it as a segment, under its own key.
 
         Found there already, it has been stored by an earlier try whose answer got lost. Raises `StoreUnavailable`,
         and `ArtifactExists` if something else lies there.
@@ -116,4 +93,7 @@ class PostProcessor(Protocol):
         """
         ...
 
-    def report(self) -> PostProcessorReport: ...
+    @property
+    def num_processes(self) -> int:
+        """That run now; 0 where the worker does the work itself."""
+        ...

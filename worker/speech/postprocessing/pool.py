@@ -10,29 +10,26 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import TypeVar, TypeVarTuple, cast
 
 from rhapsode.contract.jobs.quality import Gate
 from storage.ids import TenantId
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.runtime.watched import watched_thread
-from storage.segments.file import SegmentHeader
-from worker.engine.interface import Speech
 from worker.process.children.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import JudgedSpeech, M, PackPart, PostProcessorReport, Sequel, StoredSpeech
+from worker.speech.postprocessing.interface import JudgedSpeech, PackPart, Sequel, StoredSpeech
 from worker.speech.postprocessing.protocol import Call, Raised
-from worker.speech.postprocessing.sentence_ends import SentencePauses
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 logger = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 TRIES_ALONE = 2
 """Of a call whose process died under it. A process that has one call may be killed from outside, too, but hardly
@@ -65,8 +62,9 @@ class PostProcessorPool:
         """Of those that run."""
         return self._dispatcher.pids
 
-    def report(self) -> PostProcessorReport:
-        return PostProcessorReport(len(self._dispatcher.pids), self._dispatcher.deaths)
+    @property
+    def num_processes(self) -> int:
+        return len(self.pids)
 
     def start(self) -> None:
         """Start all and wait for them, in a thread that outlives them. Raises `PostProcessorUnusable`; all are gone
@@ -74,14 +72,14 @@ class PostProcessorPool:
         """
         children: list[PostProcessorProcess] = []
         try:
-            for _ in self._dispatcher.all:
+            for _ in self._dispatcher.slots:
                 children.append(self._new_child())
             for child in children:
                 child.wait_ready()
         except (OSError, PostProcessorUnusable) as error:
             _close(children)
             raise PostProcessorUnusable(f"a post-processor process cannot start: {error}") from error
-        for slot, child in zip(self._dispatcher.all, children, strict=True):
+        for slot, child in zip(self._dispatcher.slots, children, strict=True):
             self._dispatcher.fill(slot, child)
         self._keeper.start()
 
@@ -89,16 +87,14 @@ class PostProcessorPool:
         return self._result(InProcessPostProcessor.judge, utterance, gate, bounds, norms)
 
     def judge_then(
-        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel[M]
-    ) -> JudgedSpeech[M]:
+        self, utterance: JudgedUtterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None, sequel: Sequel
+    ) -> JudgedSpeech:
         judged = self._result(InProcessPostProcessor.judge_then, utterance, gate, bounds, norms, sequel)
         self._written.inc(judged.made.stored_bytes if judged.made else 0)
         return judged
 
-    def store(
-        self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
-    ) -> StoredSpeech:
-        stored = self._put(InProcessPostProcessor.store, key, header, speech, pauses)
+    def store(self, key: str, part: PackPart) -> StoredSpeech:
+        stored = self._put(InProcessPostProcessor.store, key, part)
         self._written.inc(stored.num_bytes)
         return stored
 
@@ -117,10 +113,8 @@ class PostProcessorPool:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _result(
-        self, method: Callable[Concatenate[InProcessPostProcessor, P], T], *args: P.args, **named: P.kwargs
-    ) -> T:
-        answered = self._answer(Call(method, args, named))
+    def _result(self, method: Callable[[InProcessPostProcessor, *Ts], T], *arguments: *Ts) -> T:
+        answered = self._answer(Call(method, arguments))
         if isinstance(answered, Raised):
             raise answered.error
         return cast("T", answered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rhapsode.contract.jobs import quality
 from storage.segments import file, packs
@@ -20,11 +20,10 @@ from worker.speech.quality.sound import timbre
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method of `InProcessPostProcessor`, and its arguments: by their place, and `named` ones."""
+    """A method of `InProcessPostProcessor`, and its arguments."""
 
     method: Callable[..., object]
     arguments: tuple[object, ...]
-    named: dict[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ RELEASE = release_of(
 def answer(call: Call, postprocessor: PostProcessor) -> object:
     """Carry the call out. Never raises an `Exception`."""
     try:
-        return call.method(postprocessor, *call.arguments, **call.named)
+        return call.method(postprocessor, *call.arguments)
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
         return Raised(_portable(error))
 

@@ -10,11 +10,9 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reading.english.front_end import respell_english
-from reading.spelling.spoken import SpokenText
 from worker.engine.interface import Pcm
 from worker.speech.alignment.aligner import Method, WordAligner
-from worker.speech.alignment.words import words_of
+from worker.speech.alignment.words import said_in_english, words_of
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.speech_edges import FADE_S, RELATIVE_THRESHOLD
 
@@ -50,7 +48,7 @@ class PauseKeeper:
         return with_pauses(pcm, sample_rate_hz, ends, wanted.pause_s)
 
     def _ends(self, pcm: Pcm, sample_rate_hz: int, sentences: Sequence[str]) -> list[tuple[float, float]] | None:
-        said = [[word.text for word in words_of(_read_english(text))] for text in sentences]
+        said = [[word.text for word in words_of(said_in_english(text))] for text in sentences]
         if not all(said):
             return None
         with self._lock:
@@ -63,10 +61,6 @@ class PauseKeeper:
         bounds = [0, *accumulate(map(len, said))]
         spans = [(found.words[first].start_s, found.words[stop - 1].end_s) for first, stop in pairwise(bounds)]
         return [(before[1], behind[0]) for before, behind in pairwise(spans)]
-
-
-def _read_english(spoken: str) -> str:
-    return SpokenText(spoken, list(respell_english(spoken, 0, len(spoken)))).text
 
 
 # A model pauses about 0.1 s between two sentences. That silence is lengthened or shortened in its middle, to no less

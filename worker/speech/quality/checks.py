@@ -16,7 +16,7 @@ from worker.speech.quality.expectation import DurationModel
 from worker.speech.quality.findings import Defect, SpeechFinding, worst_first
 from worker.speech.quality.measures import SpeechMeasures, measure
 from worker.speech.quality.sound.measures import SoundMeasures, measure_sound
-from worker.speech.quality.sound.semitones import semitones_between
+from worker.speech.quality.sound.semitones import wrong_pitch
 from worker.speech.quality.sound.spectra import strangeness
 from worker.speech.quality.sound.spectrum import HOP_S
 
@@ -147,8 +147,4 @@ def _unlike(measures: SoundMeasures, voice: VoiceNorm) -> Iterator[SpeechFinding
     whole, stretch, window = strangeness(measures.spectra, voice.spectra)
     yield from _above(Defect.OTHER_VOICE, whole, voice.strange_db)
     yield from _above(Defect.NOISE, stretch, voice.strange_stretch_db, window * HOP_S)
-    if measures.pitch_hz is not None and voice.pitch_hz is not None:
-        semitones = semitones_between(measures.pitch_hz, voice.pitch_hz)
-        if abs(semitones) > voice.semitones:
-            bound = voice.semitones if semitones > 0 else -voice.semitones
-            yield SpeechFinding(Defect.WRONG_PITCH, semitones, bound)
+    yield from wrong_pitch(measures.pitch_hz, voice.pitch_hz, voice.semitones)

@@ -77,10 +77,6 @@ class SpeechFinding:
     said: str = ""
 
     @property
-    def is_hard(self) -> bool:
-        return self.defect in HARD
-
-    @property
     def excess(self) -> float:
         """How far beyond the bound, as a share of it."""
         return abs(self.measured - self.bound) / max(abs(self.bound), 1e-9)

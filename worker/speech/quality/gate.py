@@ -7,10 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from rhapsode.contract.jobs.quality import Gate
-from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, SpeechBounds, read_calibration
+from worker.speech.quality.calibration.calibration_file import (
+    FILE_NAME,
+    UNCALIBRATED,
+    Calibration,
+    SpeechBounds,
+    read_calibration,
+)
 from worker.speech.quality.findings import Defect, worst_first
 from worker.speech.quality.job_norms import JobNorms
-from worker.speech.quality.listening import Recognisers, listen, word_findings
+from worker.speech.quality.listening import Recognisers, compared, word_findings
 from worker.speech.quality.verdict import JudgedUtterance, Verdict
 
 Measured = Callable[[JudgedUtterance, Gate, SpeechBounds, JobNorms | None], Verdict]
@@ -45,7 +51,7 @@ class QualityGate:
             return replace(verdict, unheard=True)
         if any(finding.defect in (Defect.NOT_FINITE, Defect.SILENT) for finding in verdict.findings):
             return verdict
-        heard = listen(utterance.speech, utterance.text, language, recogniser)
+        heard = compared(utterance.text, recogniser.transcribe(utterance.speech), language)
         errors = heard.errors
         checks = {**verdict.checks, "wer": round(errors.rate, 4), "longest_run": float(errors.longest_run)}
         return replace(verdict, findings=worst_first([*verdict.findings, *word_findings(heard)]), checks=checks)
@@ -57,10 +63,8 @@ class QualityGate:
         return language
 
 
-def checkpoint_calibration(checkpoint: Path, revision: str) -> Calibration | None:
-    """What was measured of these very weights; None if nothing was. Raises `CalibrationUnreadable`."""
+def checkpoint_calibration(checkpoint: Path, revision: str) -> Calibration:
+    """What was measured of these very weights; `UNCALIBRATED` if nothing was. Raises `CalibrationUnreadable`."""
     path = checkpoint / FILE_NAME
-    if not path.exists():
-        return None
-    calibration = read_calibration(path)
-    return calibration if calibration.revision == revision else None
+    calibration = read_calibration(path) if path.exists() else UNCALIBRATED
+    return calibration if calibration.revision == revision else UNCALIBRATED

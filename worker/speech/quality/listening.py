@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from queue import LifoQueue
 
 from reading.languages.function_words import FUNCTION_WORDS
 from worker.engine.interface import Speech
@@ -48,24 +48,17 @@ class RecogniserPool:
 
     def __init__(self, make: Callable[[], Recogniser], places: int = 1) -> None:
         self._make = make
-        self._places = threading.BoundedSemaphore(places)
-        self._idle: list[Recogniser] = []
-        self._lock = threading.Lock()
+        self._idle: LifoQueue[Recogniser | None] = LifoQueue()
+        for _ in range(places):
+            self._idle.put(None)
 
     def transcribe(self, speech: Speech) -> str:
-        with self._places:
-            recogniser = self._taken()
-            try:
-                return recogniser.transcribe(speech.pcm, speech.sample_rate_hz)
-            finally:
-                with self._lock:
-                    self._idle.append(recogniser)
-
-    def _taken(self) -> Recogniser:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._make()
+        recogniser = self._idle.get()
+        try:
+            recogniser = recogniser or self._make()
+            return recogniser.transcribe(speech.pcm, speech.sample_rate_hz)
+        finally:
+            self._idle.put(recogniser)
 
 
 Recognisers = Mapping[str, RecogniserPool]
@@ -76,21 +69,16 @@ Recognisers = Mapping[str, RecogniserPool]
 class RecognisedText:
     """missing: only of a language that rules exist for."""
 
-    text: str
     errors: WordErrors
     missing: tuple[MissingWord, ...] = ()
-
-
-def listen(speech: Speech, text: str, language: str, recogniser: RecogniserPool) -> RecognisedText:
-    return compared(text, recogniser.transcribe(speech), language)
 
 
 def compared(text: str, heard: str, language: str) -> RecognisedText:
     """language: as the model names it; what no rules exist for is compared word by word as it is written."""
     if language.casefold() != "english":
-        return RecognisedText(heard, word_errors(text, heard, plain_words))
+        return RecognisedText(word_errors(text, heard, plain_words))
     steps = align(spoken_words(text), spoken_words(heard))
-    return RecognisedText(heard, counted(steps), tuple(missing_words(steps)))
+    return RecognisedText(counted(steps), tuple(missing_words(steps)))
 
 
 def longest_run_allowed(num_words: int) -> int:

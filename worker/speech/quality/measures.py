@@ -67,7 +67,8 @@ def measure(speech: Speech) -> SpeechMeasures:
     pcm = speech.pcm if share == 1 else np.where(np.isfinite(speech.pcm), speech.pcm, np.float32(0))
     levels = _window_levels(without_click(pcm, speech.sample_rate_hz), speech.sample_rate_hz)
     loud_db = quantile(levels, _LOUD_SHARE)
-    audible = np.flatnonzero(levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2))
+    is_audible = levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2)
+    audible = np.flatnonzero(is_audible)
     first, last = (int(audible[0]), int(audible[-1]) + 1) if len(audible) else (len(levels), len(levels))
     gaps = np.diff(audible, prepend=audible[:1]) - 1
     widest = int(gaps.argmax()) if len(gaps) else 0
@@ -84,7 +85,7 @@ def measure(speech: Speech) -> SpeechMeasures:
         end_db=float(levels[-_END_WINDOWS:].max()) - loud_db,
         clipped_share=_clipped_share(pcm),
         finite_share=share,
-        repeat=longest_repeat(speech.frames, _audible_frames(levels, len(speech.frames), loud_db)),
+        repeat=longest_repeat(speech.frames, _audible_frames(is_audible, len(speech.frames))),
         final_code=int(speech.frames[-1, 0]) if speech.frames.size else None,
     )
 
@@ -140,12 +141,11 @@ def _window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:
     return 10 * np.log10(np.maximum(energies / np.maximum(lengths, 1), 10 ** (_FLOOR_DB / 10)))
 
 
-def _audible_frames(levels: NDArray[np.float64], num_frames: int, loud_db: float) -> NDArray[np.bool_]:
+def _audible_frames(audible: NDArray[np.bool_], num_frames: int) -> NDArray[np.bool_]:
     """Whether a frame has an audible window, (num_frames,). Windows are shorter than frames."""
     if not num_frames:
         return np.zeros(0, bool)
-    audible = levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2)
-    places = np.minimum(np.arange(len(levels)) * num_frames // len(levels), num_frames - 1)
+    places = np.arange(len(audible)) * num_frames // len(audible)
     heard = np.zeros(num_frames, bool)
     np.logical_or.at(heard, places, audible)
     return heard

@@ -9,7 +9,7 @@ from worker.engine.interface import Speech
 from worker.speech.audio.loudness import loudness_of
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.checks import measured_findings, sound_of
-from worker.speech.quality.findings import SEVERITY, Defect, SpeechFinding, worst_first
+from worker.speech.quality.findings import HARD, SEVERITY, Defect, SpeechFinding, worst_first
 from worker.speech.quality.job_norms import JobNorms, unusual_in_job
 from worker.speech.quality.measures import SpeechMeasures, finite_share, measure
 from worker.speech.quality.sound.measures import SoundMeasures
@@ -53,7 +53,7 @@ class Verdict:
     @property
     def is_hard(self) -> bool:
         """Whether nothing of it can be kept."""
-        return any(finding.is_hard for finding in self.findings)
+        return any(finding.defect in HARD for finding in self.findings)
 
     def badness(self) -> tuple[float, ...]:
         """Smaller is better: more than slight findings, how grave the worst is, how far beyond, how many there are."""

@@ -127,7 +127,9 @@ def _facts(
     container: Container, rate: int, channels: int, decoded: Iterable[Mono]
 ) -> tuple[RecordingFacts, list[Mono]]:
     _require_layout(rate, channels)
-    pieces, is_cut = _best(*_measured(decoded, rate), rate)
+    pieces, is_long = _measured(decoded, rate)
+    if is_long:
+        pieces = _best(pieces, rate)
     num_samples = sum(piece.mean.size for piece in pieces)
     if num_samples < MIN_DURATION_S * rate:
         raise RecordingRefused(
@@ -137,7 +139,7 @@ def _facts(
     is_turned = _energy(piece.side for piece in pieces) > MOST_SIDE * _energy(piece.mean for piece in pieces)
     blocks = [piece.side if is_turned else piece.mean for piece in pieces]
     _require_speakable(pieces, math.sqrt(_energy(blocks) / num_samples))
-    repairs = (*((Repair.CUT,) if is_cut else ()), *((Repair.PHASE,) if is_turned else ()))
+    repairs = (*((Repair.CUT,) if is_long else ()), *((Repair.PHASE,) if is_turned else ()))
     return RecordingFacts(container, rate, channels, num_samples, repairs), blocks
 
 
@@ -185,10 +187,8 @@ def _piece(block: Mono) -> _Piece:
     return _Piece(mean, side, peak, float(np.count_nonzero(magnitude >= FULL_SCALE)) / block.size)
 
 
-def _best(pieces: list[_Piece], is_long: bool, rate: int) -> tuple[list[_Piece], bool]:  # noqa: FBT001
+def _best(pieces: list[_Piece], rate: int) -> list[_Piece]:
     """Of a long recording the first run of pieces that has most speech, and none of it clipped."""
-    if not is_long:
-        return pieces, False
     levels = [max(_energy([piece.mean]), _energy([piece.side])) / piece.mean.size for piece in pieces]
     least = sorted(levels)[len(levels) * 9 // 10] * QUIET
     worth = [
@@ -203,7 +203,7 @@ def _best(pieces: list[_Piece], is_long: bool, rate: int) -> tuple[list[_Piece],
             size, spoken, first = size - pieces[first].mean.size, spoken - worth[first], first + 1
         if spoken > most:
             best, most = slice(first, end), spoken
-    return pieces[best], True
+    return pieces[best]
 
 
 def _energy(blocks: Iterable[Mono]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reading.plan.plan import PlanSegment
 from reading.script.script import Mark
 from storage.segments.timeline import TimeSpan
-from worker.assembly.timed_text.heard_marks import heard_marks
+from worker.assembly.timed_text.timestamps import heard_marks
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence, TimedWord
 from worker.speech.alignment.aligner import Method
 from worker.speech.alignment.words import words_of
@@ -38,7 +38,7 @@ MARKS = (
 
 
 def times(*timed: TimedSegment) -> list[float]:
-    return [each.time_s for each in heard_marks(MARKS, timed, SOURCE)]
+    return [time_s for _, time_s in heard_marks(MARKS, timed, SOURCE)]
 
 
 def test_a_mark_is_heard_with_its_word() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storage.runtime.config.settings import SettingsError
-from worker.lifecycle.live.binding import address_towards
+from worker.lifecycle.live.server import address_towards
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from storage.errors import ArtifactExists, StoreUnavailable
 from storage.ids import TenantId
 from storage.objects.key_rules import KeyRefused
 from storage.objects.local_store import LocalArtifactStore
-from storage.segments.file import SegmentHeader
 from tests.storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.worker.speech.postprocessing.speech_to_finish import (
     BOUNDS,
@@ -25,15 +24,16 @@ from tests.worker.speech.postprocessing.speech_to_finish import (
     speech,
     utterance,
 )
-from worker.engine.interface import Speech
 from worker.speech.audio.samples import NotFinite
 from worker.speech.audio.segment_audio import decode_segment
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
-from worker.speech.postprocessing.interface import SpeechToStore, StoredSpeech
+from worker.speech.postprocessing.interface import PackPart, SpeechToStore, StoredSpeech
 from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.postprocessing.protocol import Call, Raised, answer
 from worker.speech.postprocessing.sentence_ends import SentencePauses
+
+SPOKEN = SpeechToStore(HEADER, speech())
 
 
 @pytest.mark.parametrize("gate", [Gate.OFF, Gate.BASIC])
@@ -49,7 +49,7 @@ def test_a_process_judges_as_the_worker_itself_would(
 
 
 def test_a_process_stores_the_same_bytes(pool: PostProcessorPool, own: InProcessPostProcessor, folder: Path) -> None:
-    there, here = pool.store(key("there"), HEADER, speech()), own.store(key("here"), HEADER, speech())
+    there, here = pool.store(key("there"), SPOKEN), own.store(key("here"), SPOKEN)
 
     assert there == here
     files = [(folder / "objects" / key(name)).read_bytes() for name in ("there", "here")]
@@ -61,9 +61,9 @@ def test_a_process_holds_the_pauses_that_are_asked_for(
     pool: PostProcessorPool, own: InProcessPostProcessor, folder: Path
 ) -> None:
     pauses = SentencePauses((MOON, MOON), 0.6)
-    there = pool.store(key("paused"), HEADER, moon_twice(), pauses)
-    here = own.store(key("paused-here"), HEADER, moon_twice(), pauses)
-    plain = own.store(key("plain"), HEADER, moon_twice())
+    there = pool.store(key("paused"), SpeechToStore(HEADER, moon_twice(), pauses))
+    here = own.store(key("paused-here"), SpeechToStore(HEADER, moon_twice(), pauses))
+    plain = own.store(key("plain"), SpeechToStore(HEADER, moon_twice()))
 
     assert there == here
     assert there.num_samples - plain.num_samples > 0.4 * HEADER.sample_rate_hz
@@ -76,8 +76,8 @@ def test_a_process_stores_in_s3(own: InProcessPostProcessor, weed: EmbeddedS3) -
     pool = PostProcessorPool(1, 2, "s3", "test", {**where, **weed.environment})
     pool.start()
 
-    assert pool.store(key("there"), HEADER, speech()) == own.store(key("beside"), HEADER, speech())
-    assert pool.store(key("there"), HEADER, speech()).num_samples
+    assert pool.store(key("there"), SPOKEN) == own.store(key("beside"), SPOKEN)
+    assert pool.store(key("there"), SPOKEN).num_samples
     pool.close()
 
 
@@ -95,7 +95,7 @@ def test_a_process_stores_the_same_pack_whose_segments_are_those_stored_alone(
     assert [each.place for each in there] == [each.place for each in here]
     (path,) = (folder / "objects/jobs/t/there/packs").iterdir()
     assert path.stat().st_size == sum(each.num_bytes for each in there)
-    alone = [own.store(key(f"alone-{index}"), headers[index], speech(text)) for index, text in texts.items()]
+    alone = [own.store(key(f"alone-{number}"), part) for number, part in enumerate(parts)]
     assert [(each.sha256, each.num_samples) for each in there] == [(each.sha256, each.num_samples) for each in alone]
     for each in there:
         assert each.place is not None
@@ -114,20 +114,20 @@ def test_a_pack_with_one_that_cannot_be_finished_is_not_stored(pool: PostProcess
 
 
 def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: PostProcessorPool) -> None:
-    first = pool.store(key("again"), HEADER, speech())
+    first = pool.store(key("again"), SPOKEN)
 
-    assert pool.store(key("again"), HEADER, speech()) == first
+    assert pool.store(key("again"), SPOKEN) == first
     with pytest.raises(ArtifactExists):
-        pool.store(key("again"), HEADER, speech("Something of another length altogether, much longer."))
+        pool.store(key("again"), SpeechToStore(HEADER, speech("Something of another length altogether, much longer.")))
 
 
 def test_errors_arrive_as_what_they_are(pool: PostProcessorPool) -> None:
     broken = replace(speech(), pcm=np.full(2400, np.nan, np.float32))
 
     with pytest.raises(NotFinite, match="not finite"):
-        pool.store(key("broken"), HEADER, broken)
+        pool.store(key("broken"), SpeechToStore(HEADER, broken))
     with pytest.raises(KeyRefused, match=r"\.\."):
-        pool.store("../outside", HEADER, speech())
+        pool.store("../outside", SPOKEN)
 
 
 def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_store: LocalArtifactStore) -> None:
@@ -136,12 +136,10 @@ def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_s
             super().__init__(first + second)
 
     class Broken(InProcessPostProcessor):
-        def store(
-            self, key: str, header: SegmentHeader, speech: Speech, pauses: SentencePauses | None = None
-        ) -> StoredSpeech:
+        def store(self, key: str, part: PackPart) -> StoredSpeech:
             raise Odd("it ", "broke")
 
-    told = answer(Call(Broken.store, (key("odd"), HEADER, speech())), Broken(local_store))
+    told = answer(Call(Broken.store, (key("odd"), SPOKEN)), Broken(local_store))
 
     assert isinstance(told, Raised)
     assert type(told.error) is RuntimeError

@@ -18,12 +18,13 @@ from worker.speech.quality.calibration.calibration_file import (
     Calibration,
     CalibrationOutdated,
     CalibrationUnreadable,
+    MeasuredExample,
     SpeechBounds,
     calibrated_bounds,
+    measured_example,
     read_calibration,
     write_calibration,
 )
-from worker.speech.quality.calibration.examples import MeasuredExample, measured_example
 from worker.speech.quality.checks import basic_findings
 from worker.speech.quality.expectation import MIN_EXAMPLES, TooFewExamples, fit_duration, text_size
 from worker.speech.quality.findings import Defect

@@ -44,10 +44,10 @@ from worker.speech.quality.calibration.calibration_file import (
     CalibrationOutdated,
     CalibrationUnreadable,
     calibrated_bounds,
+    measured_example,
     read_calibration,
     write_calibration,
 )
-from worker.speech.quality.calibration.examples import measured_example
 from worker.speech.quality.expectation import TooFewExamples
 
 logger = logging.getLogger(__name__)

@@ -14,16 +14,20 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from worker.speech.quality.calibration.examples import MeasuredExample
+from worker.engine.interface import Speech
+from worker.speech.audio.loudness import loudness_of
 from worker.speech.quality.calibration.sound_bounds import (
+    TAIL,
     SoundBounds,
     VoiceExample,
     VoiceNorm,
+    high,
     sound_bounds,
     voice_norm,
 )
 from worker.speech.quality.expectation import MIN_EXAMPLES, DurationModel, fit_duration
-from worker.speech.quality.measures import SpeechMeasures
+from worker.speech.quality.measures import SpeechMeasures, measure
+from worker.speech.quality.sound.measures import SoundMeasures, measure_sound
 
 FILE_NAME = "speech_calibration.json"
 
@@ -37,8 +41,6 @@ _LEVEL_MARGIN_DB = 6.0
 _END_MARGIN_DB = 6.0
 _LOUDEST_END_DB = -12.0
 """Whatever was measured: an end this close to the loud parts was cut."""
-_TAIL = 0.005
-"""Share of the examples that may lie beyond a bound before its margin is added: some of them are bad."""
 
 _TOLD_BY_END = 0.97
 """Share of good speech that must end with a code that other examples end with, for the end to tell anything."""
@@ -120,6 +122,26 @@ _FORM = TypeAdapter(Calibration)
 _FORMAT = TypeAdapter(dict[str, object])
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredExample:
+    """An utterance that a calibration learns from.
+
+    sound: None if nothing is audible. loudness_lufs: None for less than 400 ms as well.
+    """
+
+    text: str
+    speaker: str
+    speech: SpeechMeasures
+    sound: SoundMeasures | None
+    loudness_lufs: float | None
+
+
+def measured_example(text: str, speaker: str, speech: Speech) -> MeasuredExample:
+    measures = measure(speech)
+    sound = measure_sound(speech, measures.loudness_db) if measures.speech_s else None
+    return MeasuredExample(text, speaker, measures, sound, loudness_of(speech.pcm, speech.sample_rate_hz))
+
+
 def calibrated_bounds(examples: Sequence[MeasuredExample]) -> SpeechBounds:
     """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples.
 
@@ -133,11 +155,11 @@ def calibrated_bounds(examples: Sequence[MeasuredExample]) -> SpeechBounds:
     levels = [one.loudness_db for one in measures]
     ends = [one.end_db for one in measures]
     return SpeechBounds(
-        longest_pause_s=round(_high(pauses) * _PAUSE_MARGIN + _PAUSE_SLACK_S, 2),
-        longest_edge_s=round(_high(edges) * _PAUSE_MARGIN + _EDGE_SLACK_S, 2),
-        quietest_db=round(float(np.quantile(levels, _TAIL)) - _LEVEL_MARGIN_DB, 1),
-        loudest_db=round(_high(levels) + _LEVEL_MARGIN_DB, 1),
-        loudest_end_db=round(min(_high(ends) + _END_MARGIN_DB, _LOUDEST_END_DB), 1),
+        longest_pause_s=round(high(pauses) * _PAUSE_MARGIN + _PAUSE_SLACK_S, 2),
+        longest_edge_s=round(high(edges) * _PAUSE_MARGIN + _EDGE_SLACK_S, 2),
+        quietest_db=round(float(np.quantile(levels, TAIL)) - _LEVEL_MARGIN_DB, 1),
+        loudest_db=round(high(levels) + _LEVEL_MARGIN_DB, 1),
+        loudest_end_db=round(min(high(ends) + _END_MARGIN_DB, _LOUDEST_END_DB), 1),
         duration=duration,
         speaker_durations=_speaker_durations(texts, measures, speakers),
         final_codes=_final_codes(measures),
@@ -187,7 +209,3 @@ def read_calibration(path: Path) -> Calibration:
         return _FORM.validate_json(content)
     except ValidationError as error:
         raise CalibrationUnreadable(f"{path.name}: {error}") from error
-
-
-def _high(values: Sequence[float]) -> float:
-    return float(np.quantile(values, 1 - _TAIL))

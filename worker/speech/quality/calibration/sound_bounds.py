@@ -12,7 +12,7 @@ from worker.speech.quality.sound.measures import SoundMeasures
 from worker.speech.quality.sound.semitones import semitones_between
 from worker.speech.quality.sound.spectra import strangeness, typical_spectra
 
-_TAIL = 0.005
+TAIL = 0.005
 """Share of the examples that may lie beyond a bound before its margin is added: some of them are bad."""
 
 _CLICK_MARGIN_DB = 2.5
@@ -82,7 +82,7 @@ def sound_bounds(examples: Sequence[SoundMeasures]) -> SoundBounds:
 
 
 def _bound(values: Sequence[float], margin: float, least: float) -> float:
-    return round(max(_high(values) + margin, least), 1)
+    return round(max(high(values) + margin, least), 1)
 
 
 def voice_norm(examples: Sequence[VoiceExample]) -> VoiceNorm:
@@ -93,8 +93,8 @@ def voice_norm(examples: Sequence[VoiceExample]) -> VoiceNorm:
     strange, stretch = _strange(examples)
     return VoiceNorm(
         sound=sound_bounds([one.sound for one in examples]),
-        quietest_db=round(-_high([-level for level in levels]) - _LEVEL_MARGIN_DB, 1),
-        loudest_db=round(_high(levels) + _LEVEL_MARGIN_DB, 1),
+        quietest_db=round(-high([-level for level in levels]) - _LEVEL_MARGIN_DB, 1),
+        loudest_db=round(high(levels) + _LEVEL_MARGIN_DB, 1),
         loudness_lufs=round(median(loudness), 2) if loudness else None,
         pitch_hz=pitch,
         semitones=semitones,
@@ -108,7 +108,7 @@ def _pitch(pitches: Sequence[float]) -> tuple[float | None, float]:
     if not pitches:
         return None, 0.0
     usual = median(pitches)
-    away = _high([abs(semitones_between(each, usual)) for each in pitches])
+    away = high([abs(semitones_between(each, usual)) for each in pitches])
     return round(usual, 1), round(max(_LEAST_SEMITONES, _PITCH_MARGIN * away), 2)
 
 
@@ -122,9 +122,9 @@ def _strange(examples: Sequence[VoiceExample]) -> tuple[float, float]:
             typical = typical_spectra(seen)
             unseen = [one for one in examples if order[one.text] % _FOLDS == fold]
             found += [strangeness(one.sound.spectra, typical) for one in unseen]
-    whole, stretch = (_high([each[number] for each in found]) for number in (0, 1))
+    whole, stretch = (high([each[number] for each in found]) for number in (0, 1))
     return round(_STRANGE_MARGIN * whole, 2), round(_STRANGE_MARGIN * stretch, 2)
 
 
-def _high(values: Sequence[float]) -> float:
-    return float(np.quantile(values, 1 - _TAIL))
+def high(values: Sequence[float]) -> float:
+    return float(np.quantile(values, 1 - TAIL))

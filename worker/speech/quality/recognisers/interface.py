@@ -42,7 +42,7 @@ def recognisable_clips(pcm: Pcm, sample_rate_hz: int, wanted_rate_hz: int) -> li
     Clips of silence are left out.
     """
     edge = np.zeros(round(EDGE_S * wanted_rate_hz), np.float32)
-    samples = _resampled(pcm, sample_rate_hz, wanted_rate_hz)
+    samples = resampled(pcm, sample_rate_hz, wanted_rate_hz)
     places = pause_cuts(samples, wanted_rate_hz)
     clips = [samples[first:last] for first, last in pairwise(places)]
     return [np.concatenate((edge, clip, edge)) for clip in clips if np.abs(clip).max(initial=0) > SILENCE_PEAK]
@@ -60,7 +60,7 @@ def pause_cuts(pcm: Pcm, sample_rate_hz: int) -> list[int]:
     return [*places, len(pcm)]
 
 
-def _resampled(pcm: Pcm, from_hz: int, to_hz: int) -> Pcm:
+def resampled(pcm: Pcm, from_hz: int, to_hz: int) -> Pcm:
     return pcm if from_hz == to_hz else soxr.resample(pcm, from_hz, to_hz).astype(np.float32)
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-import soxr
 from faster_whisper import WhisperModel
 
 from worker.engine.interface import Pcm
+from worker.speech.quality.recognisers.interface import resampled
 
 SAMPLE_RATE_HZ = 16_000
 
@@ -47,7 +46,7 @@ class FasterWhisper:
         )
 
     def transcribe(self, pcm: Pcm, sample_rate_hz: int) -> str:
-        samples = soxr.resample(pcm, sample_rate_hz, SAMPLE_RATE_HZ).astype(np.float32)
+        samples = resampled(pcm, sample_rate_hz, SAMPLE_RATE_HZ)
         # Each clip for itself, with no fallback to sampling: a loop in the speech is to be read as one.
         segments, _ = self._model.transcribe(
             samples,

@@ -28,9 +28,6 @@ _FLOOR = 1e-12
 Levels = NDArray[np.float32]
 """Of one window after the other, in dB against the loud ones."""
 
-Floats = NDArray[np.float32]
-
-_WINDOW_S = 0.005
 _NEAR = 2
 """Windows on either side whose unrest a click is held against."""
 _ORDER = 3
@@ -106,7 +103,7 @@ def click_db(pcm: Pcm, sample_rate_hz: int, loud_db: float) -> tuple[float, floa
     The third difference is small in any sound through a loudspeaker. For a click of one sample, it is three times the
     click's height. Sound 40 dB below the loud windows is inaudible.
     """
-    size = round(_WINDOW_S * sample_rate_hz)
+    size = round(SHORT_WINDOW_S * sample_rate_hz)
     count = (len(pcm) - _ORDER) // size
     if count < 2 * _NEAR + 1:
         return 0.0, 0.0
@@ -120,10 +117,10 @@ def click_db(pcm: Pcm, sample_rate_hz: int, loud_db: float) -> tuple[float, floa
     heard = np.sqrt(around) + max(_LEAST, 0.01 * 10 ** (loud_db / 20))
     ratios = peaks / heard
     place = int(ratios.argmax())
-    return 20 * float(np.log10(max(ratios[place], 1e-9))), place * _WINDOW_S
+    return 20 * float(np.log10(max(ratios[place], 1e-9))), place * SHORT_WINDOW_S
 
 
-def _unrest(pcm: Pcm, first: int, end: int, size: int) -> tuple[Floats, Floats]:
+def _unrest(pcm: Pcm, first: int, end: int, size: int) -> tuple[Levels, Levels]:
     """(peaks, energies) of the third difference in each of the windows [first, end)."""
     sharp = np.diff(pcm[first * size : end * size + _ORDER], _ORDER)
     squares = np.square(sharp, out=sharp).reshape(end - first, size)

@@ -14,7 +14,7 @@ import numpy as np
 
 from worker.speech.quality.findings import Defect, SpeechFinding
 from worker.speech.quality.sound.measures import SoundMeasures
-from worker.speech.quality.sound.semitones import semitones_between
+from worker.speech.quality.sound.semitones import semitones_between, wrong_pitch
 from worker.speech.quality.sound.spectra import AUDIBLE_DB
 
 LEAST_S = 1.5
@@ -73,10 +73,7 @@ def unlike_timbre(timbre: Timbre, norm: TimbreNorm) -> Iterator[SpeechFinding]:
     away = away_db(timbre.bands_db, norm.bands_db)
     if away > norm.away_db:
         yield SpeechFinding(Defect.OTHER_VOICE, away, norm.away_db)
-    if timbre.pitch_hz is not None and norm.pitch_hz is not None:
-        semitones = semitones_between(timbre.pitch_hz, norm.pitch_hz)
-        if abs(semitones) > norm.semitones:
-            yield SpeechFinding(Defect.WRONG_PITCH, semitones, norm.semitones if semitones > 0 else -norm.semitones)
+    yield from wrong_pitch(timbre.pitch_hz, norm.pitch_hz, norm.semitones)
 
 
 def away_db(bands: Sequence[float], others: Sequence[float]) -> float:
