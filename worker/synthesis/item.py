@@ -160,7 +160,7 @@ def _spoken(
     if not last.passed:
         _EXHAUSTED.inc()
     elif last.timbre and segment.own_voice:
-        services.norms.heard(_timbre_name(item, segment), last.timbre)
+        services.norms.heard(_voice_name(item, segment), last.timbre)
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
     try:
         return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
@@ -234,11 +234,10 @@ def _norms(
         # What is usual in a job is known of its other segments.
         return None
     model = services.quality.bounds(segment.voice, segment.language).duration
-    norms = until_available(held, services.norms.get, item, segment.speaker, plan, model)
-    return replace(norms, timbre=services.norms.timbre(_timbre_name(item, segment))) if norms else None
+    return until_available(held, services.norms.get, _voice_name(item, segment), plan, model)
 
 
-def _timbre_name(item: ClaimedItem, segment: SpokenSegment) -> Voice:
+def _voice_name(item: ClaimedItem, segment: SpokenSegment) -> Voice:
     return (item.lease.job, segment.speaker, segment.instructions)
 
 

@@ -33,9 +33,9 @@ ANYWHERE = Path("/nowhere")
 class CarelessEngine(FakeEngine):
     """The fake engine as one whose rounding depends on the company."""
 
-    @property
-    def info(self) -> EngineInfo:
-        return replace(super().info, reproducibility=EngineReproducibility.BEST_EFFORT)
+    def __init__(self, settings: FakeEngineSettings) -> None:
+        super().__init__(settings)
+        self.info = replace(self.info, reproducibility=EngineReproducibility.BEST_EFFORT)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
-from worker.engine.interface import Engine, EngineInfo, FinishReason, OnAudio, Speech, SpeechRequest
+from worker.engine.interface import Engine, FinishReason, OnAudio, Speech, SpeechRequest
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 from worker.speech.quality.calibration.calibration_file import (
     Calibration,
@@ -334,12 +334,9 @@ class Greedy(FaultyEngine):
 
     def __init__(self) -> None:
         super().__init__(SPOILS, 0.0)
-
-    @property
-    def info(self) -> EngineInfo:
-        info = super().info
-        sampling = info.default_sampling
-        return replace(info, default_sampling=replace(sampling, talker=replace(sampling.talker, temperature=0.0)))
+        sampling = self.info.default_sampling
+        greedy = replace(sampling, talker=replace(sampling.talker, temperature=0.0))
+        self.info = replace(self.info, default_sampling=greedy)
 
 
 class Parrot:

@@ -7,12 +7,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reading.plan.plan import Plan
 from storage.ids import JobId
 from storage.job_store.segment_reads import ResultSamples
-from storage.jobs.work_items import ClaimedItem
 from storage.segments.results import LEFT_OUT, SegmentResult
 from storage.segments.timeline import MARGIN_S
 from worker.speech.quality.expectation import DurationModel
@@ -34,7 +33,7 @@ MAX_TIMBRES = 64
 """The last of a voice in a job."""
 
 Voice = tuple[JobId, str, str]
-"""A speaker of a job, and the instructions it speaks under: who whispers sounds otherwise."""
+"""A job, a name of its cast, and the instructions it speaks under: who whispers sounds otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +66,21 @@ class NormsCache:
             heard = tuple(self._timbres.get(voice, ()))
         return timbre_norm(heard)
 
-    def get(self, item: ClaimedItem, speaker: str, plan: Plan, model: DurationModel | None) -> JobNorms | None:
-        """None while too little is done. speaker: the cast's name. Raises `StoreUnavailable`."""
-        name = (item.lease.job, speaker)
+    def get(self, voice: Voice, plan: Plan, model: DurationModel | None) -> JobNorms | None:
+        """None while too little is done. Raises `StoreUnavailable`."""
+        job, speaker, _ = voice
         with self._lock:
-            known = self._known.get(name)
-        if known is not None and time.monotonic() < known.until_s:
-            return known.norms
-        results = self._results.read(item.lease.job, SAMPLE)
-        norms = job_norms(_heard(results, speaker, plan, self._sample_rate_hz), model)
-        age_s = UNKNOWN_AGE_S if norms is None else MAX_AGE_S
-        self._keep(name, _Known(norms, time.monotonic() + age_s))
-        return norms
-
-    def _keep(self, name: tuple[JobId, str], known: _Known) -> None:
-        with self._lock:
-            self._known[name] = known
-            self._known.move_to_end(name)
-            while len(self._known) > MAX_JOBS:
-                self._known.popitem(last=False)
+            known = self._known.get((job, speaker))
+        if known is None or time.monotonic() >= known.until_s:
+            results = self._results.read(job, SAMPLE)
+            norms = job_norms(_heard(results, speaker, plan, self._sample_rate_hz), model)
+            known = _Known(norms, time.monotonic() + (UNKNOWN_AGE_S if norms is None else MAX_AGE_S))
+            with self._lock:
+                self._known[job, speaker] = known
+                self._known.move_to_end((job, speaker))
+                while len(self._known) > MAX_JOBS:
+                    self._known.popitem(last=False)
+        return known.norms and replace(known.norms, timbre=self.timbre(voice))
 
 
 def _heard(results: list[SegmentResult], speaker: str, plan: Plan, rate_hz: int) -> list[MeasuredSegment]:
