@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from rhapsode.stack.errors import ModelNotPulled, ModelUnfit
 from rhapsode.stack.layout import DataDir
@@ -52,14 +53,18 @@ def slots_beside_live(memory_bytes: int, size: str, slots: int, live_slots: int 
 
 
 def checkpoint_named(value: str, data_dir: DataDir) -> str:
-    """The folder of a published model, after `pull:` too; else the value. Raises `ModelNotPulled`, `ModelUnfit`."""
+    """The folder of a published model, after `pull:` too; else the value, a folder's path made absolute.
+
+    Raises `ModelNotPulled` and `ModelUnfit`.
+    """
+    from worker.engine.model.pulled import PACKAGED, RECORD
+
     name = value.removeprefix("pull:")
     if name not in PUBLISHED:
         if name != value:
             raise ModelUnfit(f"{name} is no published model: rhapsode models list")
-        return value
-    from worker.engine.model.pulled import RECORD
-
+        # A worker runs in another folder than this process.
+        return value if value in PACKAGED or not Path(value).is_dir() else str(Path(value).absolute())
     if not (data_dir.models / name / RECORD).is_file():
         raise ModelNotPulled(name, may_be_pulled=name != value)
     return str(data_dir.models / name)

@@ -102,6 +102,18 @@ def test_a_model_is_pulled_once_listed_verified_found_and_removed(
     assert not folder.exists()
 
 
+def test_a_folder_named_from_here_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mine", "small_voice"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    named = {"RHAPSODE_CHECKPOINT": "small_voice", "RHAPSODE_CHECKPOINTS": "mine,./mine,nowhere"}
+
+    assert with_checkpoints(named, DataDir(tmp_path)) == {
+        "RHAPSODE_CHECKPOINT": "small_voice",
+        "RHAPSODE_CHECKPOINTS": f"{tmp_path}/mine,{tmp_path}/mine,nowhere",
+    }
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_download_continues(
     hub: LocalHub, files: Mapping[str, bytes], environment: dict[str, str], folder: Path,
