@@ -109,7 +109,7 @@ class TicketQueue:
 
     def send(self, tickets: Tickets) -> None:
         """Send as many tickets as items became ready. Never raises for broker trouble, and returns in seconds."""
-        total = tickets.total
+        total = tickets.total()
         if total == 0:
             return
         if time.monotonic() < self._rest_until:
@@ -117,7 +117,7 @@ class TicketQueue:
             return
         try:
             with self._broker() as client:
-                self._publish(client, tickets.by_queue)
+                self._publish(client, tickets)
         except _BROKER_TROUBLE as error:
             self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
             self._count_unsent(total)

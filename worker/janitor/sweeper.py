@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from storage.errors import AuditOvertaken, JobGone, JobNotFound, StateConflict, StoreUnavailable
-from storage.ids import JobId, TenantId, WorkQueue
+from storage.ids import JobId, TenantId
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
@@ -98,16 +98,15 @@ class Janitor:
 
         A queue without ready items has no entry and is not asked about: an idle system costs the broker nothing.
         """
-        missing: dict[WorkQueue, int] = {}
+        missing = Tickets()
         for queue, wanted in self._jobs.wanted_tickets().items():
             number = min(wanted, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
                 TOPPED_UP.labels(queue).inc(number)
                 logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
-        tickets = Tickets(missing)
-        self._tickets.send(tickets)
-        return tickets
+        self._tickets.send(missing)
+        return missing
 
     def recall_batches(self) -> None:
         """Cancel the jobs of cancelled batches, each batch in turn; what is left is for the next tick."""

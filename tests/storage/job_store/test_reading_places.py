@@ -89,7 +89,7 @@ def test_the_next_document_is_read_when_one_has_been_in_the_order_in_which_they_
     (fourth,) = claimed_all(store)
 
     assert [first.lease.job, second.lease.job, third.lease.job, fourth.lease.job] == books
-    assert tickets.by_queue[CPU_QUEUE] == 1
+    assert tickets[CPU_QUEUE] == 1
     assert store.audit_counters().differences == ()
 
 

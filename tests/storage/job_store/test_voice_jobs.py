@@ -170,7 +170,7 @@ def test_a_voice_that_leaves_lets_in_the_one_that_waits_longest(
 
     tickets = leave(store, inside.lease)
 
-    assert tickets.by_queue == {QUEUE: 1}
+    assert tickets == {QUEUE: 1}
     admitted = next_voice(store)
     assert (admitted.lease.item, admitted.attempt) == (first.lease.item, 1)
     assert store.audit_counters().differences == ()
@@ -232,7 +232,7 @@ def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_ti
     back = next_voice(store)
     store.retry_later(back.lease, BROKEN, LONG_S)
 
-    assert store.commit_voice(inside.lease, 1).by_queue == {}
+    assert store.commit_voice(inside.lease, 1) == Tickets()
 
 
 def test_a_job_that_ends_leaves_none_waiting_for_a_place(redis_client: redis.Redis, store: JobStore) -> None:

@@ -103,8 +103,8 @@ def test_the_intent_is_in_the_same_script_as_the_end_and_its_ticket_comes_with_i
     outcome = world.jobs.cancel(ALICE, wanted.id)
 
     assert outcome.job.state is JobState.CANCELLED
-    assert outcome.tickets.by_queue == {HOOKS_QUEUE: 1}
-    assert world.queue.due().by_queue == {HOOKS_QUEUE: 1}
+    assert outcome.tickets == {HOOKS_QUEUE: 1}
+    assert world.queue.due() == {HOOKS_QUEUE: 1}
 
 
 def test_a_repeated_end_makes_no_second_delivery(world: WebhookWorld) -> None:
@@ -171,9 +171,9 @@ def test_a_failed_attempt_is_due_again_after_its_delay_and_not_before(world: Web
     assert world.fail(world.take(), 5_000) is DeliveryState.PENDING
     world.clock.advance(4.9)
     assert world.claim() is None
-    assert world.queue.due().total == 0
+    assert world.queue.due().total() == 0
     world.clock.advance(0.1)
-    assert world.queue.due().total == 1
+    assert world.queue.due().total() == 1
     claimed = world.take()
 
     assert (claimed.record.tries, claimed.record.attempts) == (1, 1)
