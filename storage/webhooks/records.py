@@ -144,12 +144,3 @@ class DeliveryVerdict:
     retry_ms: int | None = None
     pause_ms: int = 0
     is_gone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryPage:
-    """`scanned_to`: the id the next page starts after."""
-
-    deliveries: tuple[DeliveryRecord, ...]
-    has_more: bool
-    scanned_to: DeliveryId | None = None

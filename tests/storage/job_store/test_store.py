@@ -149,7 +149,7 @@ def test_five_parallel_submits_with_one_key_make_one_job(store: JobStore) -> Non
 
     assert len({answer.job.id for answer in answers}) == 1
     assert sorted(answer.replayed for answer in answers) == [False, True, True, True, True]
-    assert len(store.list(ALICE, JobQuery()).jobs) == 1
+    assert len(store.list(ALICE, JobQuery()).entries) == 1
 
 
 def test_a_submission_sent_again_without_a_key_is_the_same_job(store: JobStore) -> None:
@@ -586,7 +586,7 @@ def test_a_deleted_job_leaves_a_tombstone_and_nothing_else(redis_client: redis.R
         store.get(BOB, job.id)
     with pytest.raises(JobAborted):
         store.commit_segment(lease, report())
-    assert store.list(ALICE, JobQuery()).jobs == ()
+    assert store.list(ALICE, JobQuery()).entries == ()
 
 
 def test_a_replay_of_a_deleted_job_says_that_it_is_gone(store: JobStore) -> None:
@@ -630,14 +630,14 @@ def test_lists_page_by_age_in_both_directions(store: JobStore) -> None:
     store.submit(submission(BOB))
 
     first = store.list(ALICE, JobQuery(limit=2))
-    second = store.list(ALICE, JobQuery(limit=2, after=first.scanned_to))
-    third = store.list(ALICE, JobQuery(limit=2, after=second.jobs[-1].id))
+    second = store.list(ALICE, JobQuery(limit=2, after=first.next_after))
+    third = store.list(ALICE, JobQuery(limit=2, after=second.next_after))
     oldest = store.list(ALICE, JobQuery(limit=5, newest_first=False))
 
-    assert [job.id for page in (first, second, third) for job in page.jobs] == ids[::-1]
-    assert [first.has_more, second.has_more, third.has_more] == [True, True, False]
-    assert [job.id for job in oldest.jobs] == ids
-    assert not oldest.has_more
+    assert [job.id for page in (first, second, third) for job in page.entries] == ids[::-1]
+    assert third.next_after is None
+    assert [job.id for job in oldest.entries] == ids
+    assert oldest.next_after is None
 
 
 def test_lists_filter_by_state_metadata_and_time(store: JobStore, clock: Clock) -> None:
@@ -647,7 +647,7 @@ def test_lists_filter_by_state_metadata_and_time(store: JobStore, clock: Clock) 
     store.cancel(ALICE, new.id)
 
     def listed(query: JobQuery) -> list[JobId]:
-        return [job.id for job in store.list(ALICE, query).jobs]
+        return [job.id for job in store.list(ALICE, query).entries]
 
     assert listed(JobQuery(states=frozenset({JobState.CANCELLED}))) == [new.id]
     assert listed(JobQuery(metadata={"book": "1"})) == [old.id]

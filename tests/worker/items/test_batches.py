@@ -59,7 +59,7 @@ def put_batch(studio: Studio, num_lines: int, not_before_ms: int | None = None) 
 
 
 def jobs_of(studio: Studio, batch: JobRecord) -> list[JobRecord]:
-    return list(studio.jobs.list(TENANT, JobQuery(batch=batch.id, newest_first=False, limit=1_000)).jobs)
+    return list(studio.jobs.list(TENANT, JobQuery(batch=batch.id, newest_first=False, limit=1_000)).entries)
 
 
 def test_a_shard_is_read_as_it_was_written_and_ids_follow_from_the_line() -> None:
@@ -130,8 +130,8 @@ def test_jobs_of_a_batch_and_batches_are_lists_of_their_own(studio: Studio) -> N
     first, second = put_batch(studio, 2), put_batch(studio, 1)
     studio.drain()
 
-    assert [job.id for job in studio.jobs.list_batches(TENANT, None, 10).jobs] == [second.id, first.id]
-    everything = {job.id for job in studio.jobs.list(TENANT, JobQuery(limit=100)).jobs}
+    assert [job.id for job in studio.jobs.list_batches(TENANT, None, 10).entries] == [second.id, first.id]
+    everything = {job.id for job in studio.jobs.list(TENANT, JobQuery(limit=100)).entries}
     assert everything == {alone.id, *(job.id for batch in (first, second) for job in jobs_of(studio, batch))}
 
 

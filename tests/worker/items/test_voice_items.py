@@ -237,4 +237,4 @@ def test_a_narration_speaks_with_the_embedding_it_brought_along(studio: Studio, 
 
     assert studio.record(job).state is JobState.SUCCEEDED
     assert list(studio.artifacts.list("voice-caches/")) == []
-    assert store.list_caches(TENANT, lambda _: True, None, 10).caches == ()
+    assert store.list_caches(TENANT, lambda _: True, None, 10).entries == ()
