@@ -42,6 +42,9 @@ _WRITTEN = ARTIFACT_WRITTEN.labels("folder")
 ROOM_FOR_WORK = 16 * 1024 * 1024
 """A store is full for `check` before small objects are refused: segments are stored many together, in some MiB."""
 
+_Written = tuple[str, int, int]
+"""A file that is written and not synced: its name, and the descriptors of its folder and of itself."""
+
 _LINK_TRIES = 100
 """A folder may be pruned between the moment a writer finds it and the moment it links into it."""
 
@@ -90,7 +93,7 @@ class LocalArtifactStore:
         check_key(key)
         with _os_errors_named(key):
             self._refuse_when_full(len(data))
-            self._create(key, data)
+            self._create_all([(key, data)], reuses=False)
         _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
@@ -101,7 +104,7 @@ class LocalArtifactStore:
         num_bytes = sum(len(data) for _, data in objects)
         with _os_errors_named(objects[0][0]):
             self._refuse_when_full(num_bytes)
-            self._create_all(objects)
+            self._create_all(objects, reuses=True)
         _WRITTEN.inc(num_bytes)
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
@@ -281,62 +284,46 @@ class LocalArtifactStore:
                 break
         raise StoreUnavailable(f"{key} could not be linked: its draft or its folder is removed again and again")
 
-    def _create(self, key: str, data: bytes) -> None:
-        """Write a file under its name, with one sync. A file system with a journal commits the new file and its folders
-        no later than the content, for all waiting writers together.
-        """
-        name = key.rpartition("/")[2]
-        for _ in range(_LINK_TRIES):
-            with suppress(FileNotFoundError), ExitStack() as opened:
-                folder, _ = self._made_folder(key, opened)
-                try:
-                    descriptor = os.open(name, _CREATE, 0o600, dir_fd=folder)
-                except FileExistsError:
-                    raise ArtifactExists(key) from None
-                opened.callback(os.close, descriptor)
-                try:
-                    _write_all(descriptor, data)
-                    os.fsync(descriptor)
-                except OSError:
-                    os.unlink(name, dir_fd=folder)
-                    raise
-                return
-        raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
-
-    def _create_all(self, objects: Sequence[tuple[str, bytes]]) -> None:
+    def _create_all(self, objects: Sequence[tuple[str, bytes]], *, reuses: bool) -> None:
         """Write files under their names, and sync them when all are written: the first sync commits the making of all,
-        and the others have little left to do.
+        and the others have little left to do. A file system with a journal commits new files and their folders no later
+        than the content, for all waiting writers together.
+
+        reuses: whether what an earlier try has left may be there.
         """
         with ExitStack() as opened:
             folders: dict[str, int] = {}
             written: list[_Written] = []
             try:
                 for key, data in objects:
-                    written.append(self._write_own(key, data, folders, opened))
-                for each in written:
-                    os.fsync(each.descriptor)
+                    written.append(self._write_own(key, data, folders, opened, reuses=reuses))
+                for _, _, descriptor in written:
+                    os.fsync(descriptor)
             except OSError:
                 # A file that was not synced may have any content, even if its length is right.
-                for each in written:
+                for name, folder, _ in written:
                     with suppress(FileNotFoundError):
-                        os.unlink(each.name, dir_fd=each.folder)
+                        os.unlink(name, dir_fd=folder)
                 raise
 
-    def _write_own(self, key: str, data: bytes, folders: dict[str, int], opened: ExitStack) -> _Written:
+    def _write_own(
+        self, key: str, data: bytes, folders: dict[str, int], opened: ExitStack, *, reuses: bool
+    ) -> _Written:
         """The file with its content, open as long as `opened` and not synced. folders: those that are open already."""
         path, _, name = key.rpartition("/")
         for _ in range(_LINK_TRIES):
-            if path not in folders:
-                folders[path], _ = self._made_folder(key, opened)
-            folder = folders[path]
             try:
-                descriptor = os.open(name, _CREATE, 0o600, dir_fd=folder)
+                if path not in folders:
+                    folders[path], _ = self._made_folder(key, opened)
+                descriptor = os.open(name, _CREATE, 0o600, dir_fd=folders[path])
             except FileNotFoundError:
                 # Pruned, which no folder is that has a file.
-                del folders[path]
+                folders.pop(path, None)
                 continue
             except FileExistsError:
-                left = _left_by_an_earlier_try(key, folder, len(data), opened)
+                if not reuses:
+                    raise ArtifactExists(key) from None
+                left = _left_by_an_earlier_try(key, folders[path], len(data), opened)
                 if left is not None:
                     return left
                 continue
@@ -344,9 +331,9 @@ class LocalArtifactStore:
             try:
                 _write_all(descriptor, data)
             except OSError:
-                os.unlink(name, dir_fd=folder)
+                os.unlink(name, dir_fd=folders[path])
                 raise
-            return _Written(name, folder, descriptor)
+            return name, folders[path], descriptor
         raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
 
     @contextmanager
@@ -475,15 +462,6 @@ class LocalArtifactStore:
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A file that is written and not synced. name: in its folder. folder, descriptor: open."""
-
-    name: str
-    folder: int
-    descriptor: int
-
-
 def _left_by_an_earlier_try(key: str, folder: int, num_bytes: int, opened: ExitStack) -> _Written | None:
     """The file that lies there if it is whole; None once it has been removed, because its writer was killed.
 
@@ -499,7 +477,7 @@ def _left_by_an_earlier_try(key: str, folder: int, num_bytes: int, opened: ExitS
     if not stat.S_ISREG(status.st_mode) or status.st_size > num_bytes:
         raise ArtifactExists(key)
     if status.st_size == num_bytes:
-        return _Written(name, folder, descriptor)
+        return name, folder, descriptor
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
     return None
