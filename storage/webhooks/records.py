@@ -124,14 +124,6 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryClaim:
-    """is_drained: whether nothing more was due for the caller."""
-
-    deliveries: tuple[ClaimedDelivery, ...]
-    is_drained: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DeliveryVerdict:
     """What an attempt came to.
 
