@@ -111,7 +111,8 @@ def cancel_batch(tenant: Tenant, services: Services, links: Links, batch_id: Kno
     """
     services.tickets.send(services.jobs.store.cancel(tenant, batch_id).tickets)
     # A small one is done with that; the janitor goes on with the others.
-    services.tickets.send(services.jobs.store.recall(batch_id).tickets)
+    _, tickets = services.jobs.store.recall(batch_id)
+    services.tickets.send(tickets)
     return _shown(services.jobs.store.get(tenant, batch_id), links)
 
 

@@ -42,14 +42,6 @@ class ReapReport:
     tickets: Tickets
 
 
-@dataclass(frozen=True, slots=True)
-class RecallStep:
-    """has_more: whether jobs of the batch are left that were not cancelled yet."""
-
-    has_more: bool
-    tickets: Tickets
-
-
 class Sweeps(JobCalls):
     """The part of the job store that the janitor sweeps with: leases that ended, retries, deadlines, retentions."""
 
@@ -72,10 +64,12 @@ class Sweeps(JobCalls):
         """Cancelled ones whose jobs are not all cancelled yet."""
         return cast("list[JobId]", self._redis.hkeys(self._keys.single("recalled")))
 
-    def recall(self, batch: JobId, limit: int = RECALL_STEP) -> RecallStep:
-        """Cancel the next jobs of a cancelled batch. By any process, and however often: each of them is once."""
+    def recall(self, batch: JobId, limit: int = RECALL_STEP) -> tuple[bool, Tickets]:
+        """Cancel the next jobs of a cancelled batch; whether some are left. By any process, and however often: each of
+        them is cancelled once.
+        """
         reply = self._functions.call("recall", batch=batch, limit=limit)
-        return RecallStep(reply.flag("has_more"), tickets_of(reply))
+        return reply.flag("has_more"), tickets_of(reply)
 
     def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""

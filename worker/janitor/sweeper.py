@@ -115,9 +115,9 @@ class Janitor:
             if not waiting:
                 return
             batch = waiting.popleft()
-            step = self._jobs.recall(batch)
-            self._tickets.send(step.tickets)
-            if step.has_more:
+            has_more, tickets = self._jobs.recall(batch)
+            self._tickets.send(tickets)
+            if has_more:
                 waiting.append(batch)
             else:
                 logger.info("jobs of a batch cancelled", extra={"batch": batch})
@@ -130,7 +130,7 @@ class Janitor:
             logger.info("no audit", extra={"error": str(error)})
             return
         self._audits.note(drift)
-        for each in drift.differences:
+        for each in drift:
             extra = {"counter": each.name, "expected": each.expected, "actual": each.actual}
             logger.error("counter drift", extra=extra)
 

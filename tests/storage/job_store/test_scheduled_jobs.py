@@ -84,7 +84,7 @@ def test_a_deadline_that_passes_first_ends_the_job_unspent(store: JobStore, cloc
 
     assert (swept.jobs_expired, swept.jobs_woken) == (1, 0)
     assert store.get(ALICE, wanted.id).state is JobState.EXPIRED
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_a_paused_job_stays_paused_when_its_time_comes(store: JobStore, clock: Clock) -> None:
@@ -112,7 +112,7 @@ def test_a_cancelled_job_begins_at_once_when_it_is_retried(
 
     assert (cancelled.state, cancelled.is_scheduled) == (JobState.CANCELLED, False)
     assert (again.job.not_before_ms, again.tickets) == (None, Tickets({CPU_QUEUE: 1}))
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_the_time_is_moved_and_taken_away(store: JobStore, clock: Clock, redis_client: redis.Redis) -> None:
