@@ -18,8 +18,6 @@ from storage.job_store.counter_audit import CounterAudits
 from storage.job_store.leases import WorkLedger
 from storage.job_store.lists import JobLists
 from storage.job_store.submit import JobSubmits
-from storage.jobs.record import JobRecord
-from storage.jobs.record_codec import decode_record
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 from storage.segments.edits import SegmentEdit, decode_edit
@@ -79,14 +77,7 @@ class Sweeps(JobCalls):
 
 
 class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
-    """All parts of the job store as one, and the job's own reads and moves."""
-
-    def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
-        """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
-        if fields.get("tenant") != tenant:
-            self._raise_missing(tenant, job_id)
-        return decode_record(fields)
+    """All parts of the job store as one, and a job's other reads and its moves."""
 
     def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
         """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""
