@@ -23,13 +23,11 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreFull, StoreUnavailable
-from storage.objects.key_rules import check_folder, check_key, check_prefix
+from storage.objects.key_rules import check_folder, check_key, check_prefix, check_ttl
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 OBJECTS_ROUTE = "/v1/objects/"
-MAX_URL_TTL_S = 7 * 24 * 3600
-"""As long as S3's."""
 PIECE_BYTES = 1024 * 1024
 DEFAULT_MIN_FREE_BYTES = 256 * 1024 * 1024
 
@@ -185,47 +183,24 @@ class LocalArtifactStore:
         return number
 
     def url(self, key: str, ttl_s: int, download: Download) -> str:
-        check_key(key)
-        if not 0 < ttl_s <= MAX_URL_TTL_S:
-            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
-        expires = str(int(time.time()) + ttl_s)
-        query = {
-            "expires": expires,
-            "filename": download.filename,
-            "type": download.content_type,
-            "signature": self._signature("GET", key, expires, download.filename, download.content_type),
-        }
-        return f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}"
+        return self._signed("GET", key, ttl_s, {"filename": download.filename, "type": download.content_type})
 
     def verify(self, key: str, query: Mapping[str, str], now_s: float, most_bytes: int = -1) -> SignedObject:
         """Where the object of a link lies, and what it holds if that is no more than `most_bytes`.
 
         Raises `LinkRefused`, `ArtifactMissing`.
         """
-        try:
-            expires, filename, content_type = query["expires"], query["filename"], query["type"]
-            signature = query["signature"]
-        except KeyError as error:
-            raise LinkRefused(f"the link has no {error.args[0]}") from None
-        self._check_link(signature, expires, now_s, "GET", key, expires, filename, content_type)
+        filename, content_type = self._verified("GET", key, query, now_s, ("filename", "type"))
         status, content = self._looked_into(key, most_bytes)
         return SignedObject(self._objects / key, filename, content_type, status, content)
 
     def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
-        check_key(key)
-        if not 0 < ttl_s <= MAX_URL_TTL_S:
-            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
-        expires, size = str(int(time.time()) + ttl_s), str(num_bytes)
-        query = {"expires": expires, "bytes": size, "signature": self._signature("PUT", key, expires, size)}
-        return UploadLink(f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}", {"Content-Length": size})
+        size = str(num_bytes)
+        return UploadLink(self._signed("PUT", key, ttl_s, {"bytes": size}), {"Content-Length": size})
 
     def verify_upload(self, key: str, query: Mapping[str, str], now_s: float) -> int:
         """How many bytes this link may store as `key`. Raises `LinkRefused`."""
-        try:
-            expires, size, signature = query["expires"], query["bytes"], query["signature"]
-        except KeyError as error:
-            raise LinkRefused(f"the link has no {error.args[0]}") from None
-        self._check_link(signature, expires, now_s, "PUT", key, expires, size)
+        (size,) = self._verified("PUT", key, query, now_s, ("bytes",))
         return int(size)
 
     def check(self) -> None:
@@ -448,12 +423,29 @@ class LocalArtifactStore:
                 f"the object store is full: {free >> 20} MiB left, {self._min_free_bytes >> 20} MiB must stay free"
             )
 
-    def _check_link(self, signature: str, expires: str, now_s: float, *signed: str) -> None:
-        if not hmac.compare_digest(signature.encode(), self._signature(*signed).encode()):
+    def _signed(self, method: str, key: str, ttl_s: int, said: Mapping[str, str]) -> str:
+        """A link that says all of this. Raises `KeyRefused`, or `ValueError` for its time."""
+        check_key(key)
+        check_ttl(ttl_s)
+        expires = str(int(time.time()) + ttl_s)
+        signature = self._signature(method, key, expires, *said.values())
+        query = {"expires": expires, **said, "signature": signature}
+        return f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}"
+
+    def _verified(
+        self, method: str, key: str, query: Mapping[str, str], now_s: float, names: tuple[str, ...]
+    ) -> Sequence[str]:
+        """What a link of `_signed` says under these names. Raises `LinkRefused`."""
+        try:
+            signature, expires, *said = (query[name] for name in ("signature", "expires", *names))
+        except KeyError as error:
+            raise LinkRefused(f"the link has no {error.args[0]}") from None
+        if not hmac.compare_digest(signature.encode(), self._signature(method, key, expires, *said).encode()):
             raise LinkRefused("the link's signature does not fit")
         # Behind the signature every value is our own, the number too.
         if now_s >= int(expires):
             raise LinkRefused("the link is over")
+        return said
 
     def _signature(self, *signed: str) -> str:
         """signed: the method, the key and all that the link says."""
