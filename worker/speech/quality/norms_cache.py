@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from reading.plan.plan import Plan
 from storage.ids import JobId
-from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.work_items import ClaimedItem
 from storage.segments.results import LEFT_OUT, SegmentResult
 from storage.segments.timeline import MARGIN_S
@@ -46,7 +46,7 @@ class _Known:
 class NormsCache:
     """Thread-safe. Norms are of one speaker: a dialogue has as many paces as voices."""
 
-    def __init__(self, results: ResultSamples, sample_rate_hz: int) -> None:
+    def __init__(self, results: SegmentReader, sample_rate_hz: int) -> None:
         self._results = results
         self._sample_rate_hz = sample_rate_hz
         self._lock = threading.Lock()
@@ -74,7 +74,7 @@ class NormsCache:
             known = self._known.get(name)
         if known is not None and time.monotonic() < known.until_s:
             return known.norms
-        results = self._results.read(item.lease.job, SAMPLE)
+        results = self._results.sample(item.lease.job, SAMPLE)
         norms = job_norms(_heard(results, speaker, plan, self._sample_rate_hz), model)
         age_s = UNKNOWN_AGE_S if norms is None else MAX_AGE_S
         self._keep(name, _Known(norms, time.monotonic() + age_s))
