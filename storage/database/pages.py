@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[K, T]):
+class ListPage(Generic[K, T]):
     """next_after: what the next page starts after, which filters may move past the last entry; None for the last."""
 
     entries: tuple[T, ...]
     next_after: K | None = None
 
 
-def scanned_page(chunks: Iterable[Sequence[tuple[K, T | None]]], limit: int) -> Page[K, T]:
+def scanned_page(chunks: Iterable[Sequence[tuple[K, T | None]]], limit: int) -> ListPage[K, T]:
     """The first `limit` wanted entries. chunks: of `CHUNK` entries, the list's last one shorter; an entry that is not
     wanted is None. Where they end before the list does, the next page goes on behind them.
     """
@@ -31,9 +31,9 @@ def scanned_page(chunks: Iterable[Sequence[tuple[K, T | None]]], limit: int) -> 
         for name, entry in chunk:
             if entry is not None:
                 if len(found) == limit:
-                    return Page(tuple(found), seen)
+                    return ListPage(tuple(found), seen)
                 found.append(entry)
             seen = name
         if len(chunk) < CHUNK:
-            return Page(tuple(found))
-    return Page(tuple(found), seen)
+            return ListPage(tuple(found))
+    return ListPage(tuple(found), seen)

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from rhapsode.contract.jobs.states import JobState
 from storage.database.hashes import read_hashes
-from storage.database.pages import CHUNK, Page, scanned_page
+from storage.database.pages import CHUNK, ListPage, scanned_page
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls
 from storage.jobs.record import JobRecord
@@ -44,20 +44,20 @@ class JobQuery:
 class JobLists(JobCalls):
     """The part of the job store that lists."""
 
-    def list(self, tenant: TenantId, query: JobQuery) -> Page[JobId, JobRecord]:
+    def list(self, tenant: TenantId, query: JobQuery) -> ListPage[JobId, JobRecord]:
         """One page of the tenant's jobs by id, which is by age.
 
         Looks at `LIST_SCAN_LIMIT` records at most: a page that the filters left short may still have successors.
         """
         found = scanned_page(self._chunks(tenant, query), query.limit)
-        return Page(self._records(found.entries), found.next_after)
+        return ListPage(self._records(found.entries), found.next_after)
 
-    def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> Page[JobId, JobRecord]:
+    def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> ListPage[JobId, JobRecord]:
         """The tenant's batches, newest first."""
         bound = f"({after}" if after else "+"
         ids = self._redis.zrevrangebylex(self._keys.of("batches", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("builtins.list[JobId]", ids)
-        return Page(self._records(wanted[:limit]), wanted[limit - 1] if len(wanted) > limit else None)
+        return ListPage(self._records(wanted[:limit]), wanted[limit - 1] if len(wanted) > limit else None)
 
     def get_many(self, tenant: TenantId, job_ids: Sequence[JobId]) -> builtins.list[JobRecord | None]:
         """One record, or None, for each id."""

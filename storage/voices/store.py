@@ -17,7 +17,7 @@ from rhapsode.contract.voices.names import name_key
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
 from storage.database.keys import VoiceKeys
-from storage.database.pages import CHUNK, Page, scanned_page
+from storage.database.pages import CHUNK, ListPage, scanned_page
 from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
 from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
@@ -112,14 +112,14 @@ class VoiceStore:
         voice = cast("str | None", self._redis.hget(self._keys.of("names", tenant), name_key(name)))
         return None if voice is None else self.get_many(tenant, [VoiceId(voice)])[0]
 
-    def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> Page[VoiceId, VoiceRecord]:
+    def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> ListPage[VoiceId, VoiceRecord]:
         """The newest first; the next page comes after the last voice of this one."""
         bound = f"({after}" if after else "+"
         ids = self._redis.zrevrangebylex(self._keys.of("voices", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("list[VoiceId]", ids)
         records = self.get_many(tenant, wanted[:limit])
         # One may have been deleted meanwhile.
-        return Page(tuple(filter(None, records)), wanted[limit - 1] if len(wanted) > limit else None)
+        return ListPage(tuple(filter(None, records)), wanted[limit - 1] if len(wanted) > limit else None)
 
     def update(self, tenant: TenantId, voice: VoiceId, changes: VoiceUpdate) -> VoiceRecord:
         """Raises `VoiceNotFound`, `VoiceGone` or `VoiceNameTaken`."""
@@ -192,7 +192,7 @@ class VoiceStore:
 
     def list_caches(
         self, tenant: TenantId, is_wanted: Callable[[VoiceCacheRecord], bool], after: str | None, limit: int
-    ) -> Page[str, VoiceCacheRecord]:
+    ) -> ListPage[str, VoiceCacheRecord]:
         """One page of the tenant's caches in the order of their voices.
 
         Looks at `LIST_SCAN_LIMIT` caches at most: a page that the filter left short may still have successors.

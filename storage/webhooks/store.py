@@ -16,7 +16,7 @@ from rhapsode.contract.webhooks import DeliveryState
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
 from storage.database.keys import WebhookKeys
-from storage.database.pages import CHUNK, Page, scanned_page
+from storage.database.pages import CHUNK, ListPage, scanned_page
 from storage.errors import QuotaExceeded
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
 from storage.jobs.delivery_limits import MAX_ENDPOINTS
@@ -171,7 +171,7 @@ class WebhookStore:
         states: frozenset[DeliveryState],
         after: DeliveryId | None,
         limit: int,
-    ) -> Page[DeliveryId, DeliveryRecord]:
+    ) -> ListPage[DeliveryId, DeliveryRecord]:
         """One page of an endpoint's deliveries, newest first. Raises `EndpointNotFound` or `EndpointGone`."""
         self.get(tenant, endpoint)
         return self._page(self._keys.of("log", endpoint_target(endpoint)), tenant, states, after, limit)
@@ -186,7 +186,7 @@ class WebhookStore:
 
     def _page(
         self, key: str, tenant: TenantId, states: frozenset[DeliveryState], after: DeliveryId | None, limit: int
-    ) -> Page[DeliveryId, DeliveryRecord]:
+    ) -> ListPage[DeliveryId, DeliveryRecord]:
         start = self._rank_after(key, after)
         begins = range(start, start + LIST_SCAN_LIMIT, CHUNK)
         return scanned_page((self._chunk(key, begin, tenant, states) for begin in begins), limit)
