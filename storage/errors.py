@@ -53,8 +53,6 @@ class StateConflict(StorageError):
 
     def __init__(self, state: str, action: str) -> None:
         super().__init__(f"a job that is {state} cannot be {action}")
-        self.state = state
-        self.action = action
 
 
 class SegmentBusy(StateConflict):
@@ -62,7 +60,6 @@ class SegmentBusy(StateConflict):
 
     def __init__(self) -> None:
         StorageError.__init__(self, "a worker is speaking this segment; try again when it is done")
-        self.state, self.action = "running", "changed"
 
 
 class SegmentsMissing(StateConflict):
@@ -70,7 +67,6 @@ class SegmentsMissing(StateConflict):
 
     def __init__(self) -> None:
         StorageError.__init__(self, "not every segment is done; retry the job first")
-        self.state, self.action = "incomplete", "assembled"
 
 
 class TooManyTakes(StateConflict):
@@ -78,7 +74,6 @@ class TooManyTakes(StateConflict):
 
     def __init__(self, most: int) -> None:
         StorageError.__init__(self, f"the segment has {most} takes, which is the most; select one of them")
-        self.state, self.action = "full", "spoken again"
 
 
 class StartPassed(StateConflict):
@@ -86,7 +81,6 @@ class StartPassed(StateConflict):
 
     def __init__(self) -> None:
         StorageError.__init__(self, "the job does not wait for a time to start: none was set, or it has come")
-        self.state, self.action = "begun", "changed"
 
 
 class StartTooLate(StateConflict):
@@ -94,7 +88,6 @@ class StartTooLate(StateConflict):
 
     def __init__(self) -> None:
         StorageError.__init__(self, "the job would not start before its deadline; change both, or remove one")
-        self.state, self.action = "late", "changed"
 
 
 class SegmentNotFound(StorageError):

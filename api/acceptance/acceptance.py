@@ -45,7 +45,7 @@ def submit_with_input(
     try:
         store()
         failpoint("submit.after_put")
-        submitted = intake.jobs.submit_placed(complete, intake.queue_positions)
+        submitted = intake.jobs.submit_placed(complete)
     except (HttpProblem, AdmissionRefused, IdempotencyMismatch):
         # Only after an answer: without one, the job may exist and need its input.
         intake.artifacts.delete_prefix(job_folder)

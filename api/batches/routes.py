@@ -92,8 +92,10 @@ def list_batches(
     """The tenant's batches, newest first."""
     after = decode_cursor(parameters.cursor, BATCH_ID)
     page = services.jobs.store.list_batches(tenant, JobId(after) if after else None, parameters.limit)
-    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    return BatchList(data=tuple(_shown(each, links) for each in page.jobs), next_cursor=cursor, has_more=page.has_more)
+    cursor = encode_cursor(page.next_after) if page.next_after else None
+    return BatchList(
+        data=tuple(_shown(each, links) for each in page.entries), next_cursor=cursor, has_more=cursor is not None
+    )
 
 
 @router.get("/{batch_id}", response_model=Batch)
@@ -109,7 +111,8 @@ def cancel_batch(tenant: Tenant, services: Services, links: Links, batch_id: Kno
     """
     services.tickets.send(services.jobs.store.cancel(tenant, batch_id).tickets)
     # A small one is done with that; the janitor goes on with the others.
-    services.tickets.send(services.jobs.store.recall(batch_id).tickets)
+    _, tickets = services.jobs.store.recall(batch_id)
+    services.tickets.send(tickets)
     return _shown(services.jobs.store.get(tenant, batch_id), links)
 
 

@@ -42,7 +42,7 @@ def list_audio_voices(
     legacy: Annotated[bool, Query(description="names alone")] = False,  # noqa: FBT002 - of Kokoro-FastAPI's
 ) -> audio_schemas.AudioVoices:
     """The models' own voices, then those that were uploaded."""
-    own = services.voices.list(tenant, None, MAX_LISTED).voices
+    own = services.voices.list(tenant, None, MAX_LISTED).entries
     built_in = built_in_voices(services.models.list())
     voices = [audio_schemas.NamedChoice(id=voice.name, name=voice.name) for voice in built_in]
     voices += [audio_schemas.NamedChoice(id=record.id, name=record.name) for record in own]

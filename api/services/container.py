@@ -241,7 +241,6 @@ def _intake(
     recent_models: RecentModels,
 ) -> JobIntake:
     prefix = settings.key_prefix
-    replicas = settings.accept_replicas
     return JobIntake(
         settings=settings,
         models=ModelRegistry(client, prefix),
@@ -251,8 +250,8 @@ def _intake(
         webhooks=open_webhooks(WebhookStore(client, prefix), WebhookQueue(client, prefix), settings),
         recordings=Recordings(safe_client()),
         artifacts=artifacts,
-        jobs=JobStore(client, prefix, admission_limits(settings), accept_replicas=replicas),
-        queue_positions=QueuePositions(client, prefix, accept_replicas=replicas),
+        jobs=JobStore(client, prefix, admission_limits(settings), accept_replicas=settings.accept_replicas),
+        queue_positions=QueuePositions(client, prefix),
         journal=journal,
         tickets=tickets,
     )

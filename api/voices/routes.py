@@ -82,8 +82,8 @@ def list_voices(
     if parameters.kind == "built_in":
         return voice_schemas.VoiceList(data=tuple(built_in), next_cursor=None, has_more=False)
     page = services.voices.list(tenant, VoiceId(cursor) if cursor else None, parameters.limit)
-    next_cursor = encode_cursor(page.voices[-1].id) if page.has_more and page.voices else None
-    data = built_in + [own_voice(record, links, cards) for record in page.voices]
+    next_cursor = encode_cursor(page.next_after) if page.next_after else None
+    data = built_in + [own_voice(record, links, cards) for record in page.entries]
     return voice_schemas.VoiceList(data=tuple(data), next_cursor=next_cursor, has_more=next_cursor is not None)
 
 

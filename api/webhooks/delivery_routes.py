@@ -36,8 +36,8 @@ def list_deliveries(
     page = services.webhooks.store.list_deliveries(
         tenant, endpoint_id, frozenset(parameters.state), DeliveryId(after) if after else None, parameters.limit
     )
-    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    data = [shown_delivery(each) for each in page.deliveries]
+    cursor = encode_cursor(page.next_after) if page.next_after else None
+    data = [shown_delivery(each) for each in page.entries]
     return schemas.WebhookDeliveryList(data=tuple(data), next_cursor=cursor, has_more=cursor is not None)
 
 

@@ -24,9 +24,8 @@ from storage.audio.cover import Cover
 from storage.audio.description import WITH_COMMENTS, Description, metadata
 from storage.audio.language_codes import three_letters
 from storage.audio.mp3_level import Gain, lame_scale
+from storage.audio.wav import BYTES_PER_SAMPLE
 from storage.narration.audio_formats import FORMATS
-
-BYTES_PER_SAMPLE = 2
 
 Packet: TypeAlias = "av.Packet[AudioStream]"
 """Encoded samples with their place in the stream."""
@@ -45,12 +44,9 @@ _CONTAINERS = {
     AudioFormat.AAC: "adts",
 }
 _FILE_OPTIONS = {
-    AudioFormat.FLAC: {},
     AudioFormat.MP3: {"id3v2_version": "4"},
-    AudioFormat.OPUS: {},
     # The index at the front, so that players start before they have everything.
     AudioFormat.M4B: {"brand": "M4B ", "movflags": "+faststart"},
-    AudioFormat.AAC: {},
 }
 _LIVE_OPTIONS = {
     # No index of the whole and no tags: nothing is known yet.
@@ -58,12 +54,7 @@ _LIVE_OPTIONS = {
     # Microseconds of sound that wait for their page to be full.
     AudioFormat.OPUS: {"page_duration": "200000"},
 }
-_PROMPT_OPTIONS = {
-    AudioFormat.MP3: _LIVE_OPTIONS[AudioFormat.MP3],
-    AudioFormat.OPUS: {"page_duration": "20000"},
-    AudioFormat.FLAC: {},
-    AudioFormat.AAC: {},
-}
+_PROMPT_OPTIONS = _LIVE_OPTIONS | {AudioFormat.OPUS: {"page_duration": "20000"}}
 _AT_ONCE = {"flush_packets": "1"}
 """Each packet leaves by itself, not with 32 KiB of others."""
 
@@ -149,7 +140,7 @@ def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Descripti
     def read_again(_url: str, _flags: int, _options: dict[str, str]) -> _Reader:
         return _Reader(target.fileno())
 
-    options = _FILE_OPTIONS[form.type]
+    options = _FILE_OPTIONS.get(form.type, {})
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=options, io_open=read_again)
     _describe(container, form.type, description)
     stream = _add_audio(container, form, sample_rate_hz)
@@ -164,7 +155,7 @@ def appending_encoder(
     form: OutputFormat, sample_rate_hz: int, description: Description, target: Outbox
 ) -> AudioEncoder:
     """For a format in `APPENDED`."""
-    container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type])
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS.get(form.type, {}))
     if FORMATS[form.type].has_tags:
         _describe(container, form.type, description)
     return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), form, sample_rate_hz)
@@ -205,7 +196,7 @@ def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> A
     """For live streams: MP3, Opus, FLAC (whose length stays unknown) or AAC, each frame of it handed out as soon as it
     is full.
     """
-    options = _PROMPT_OPTIONS[form.type] | _AT_ONCE
+    options = _PROMPT_OPTIONS.get(form.type, {}) | _AT_ONCE
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=options)
     stream = _add_audio(container, form, sample_rate_hz)
     if form.type is AudioFormat.FLAC:

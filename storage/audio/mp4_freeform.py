@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import IO
 
 STAND_INS = {"show": b"tvsh", "episode_id": b"tven", "network": b"tvnn", "grouping": b"\xa9grp"}
@@ -38,10 +37,10 @@ def put_in_place(file: IO[bytes], tags: Mapping[str, str]) -> None:
         return
     file.flush()
     for code, item in zip(STAND_INS.values(), _items(tags), strict=False):
-        found = _find(file, (b"moov", b"udta", b"meta", b"ilst", code))
-        if found.size != len(item):
-            raise FreeformMisplaced(f"{code!r} has {found.size} bytes instead of {len(item)}")
-        os.pwrite(file.fileno(), item, found.start)
+        start, size = _find(file, (b"moov", b"udta", b"meta", b"ilst", code))
+        if size != len(item):
+            raise FreeformMisplaced(f"{code!r} has {size} bytes instead of {len(item)}")
+        os.pwrite(file.fileno(), item, start)
 
 
 def _items(tags: Mapping[str, str]) -> list[bytes]:
@@ -60,32 +59,21 @@ def _atom(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", _NUM_HEADER + len(content)) + name + content
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    start: int
-    size: int
-
-    @property
-    def end(self) -> int:
-        return self.start + self.size
-
-
-def _find(file: IO[bytes], path: tuple[bytes, ...]) -> _Place:
-    """The atom that these names lead to. `meta` has four bytes before its own atoms."""
-    within = _Place(0, os.fstat(file.fileno()).st_size)
-    inside = within.start
+def _find(file: IO[bytes], path: tuple[bytes, ...]) -> tuple[int, int]:
+    """Where the atom that these names lead to starts, and its size. `meta` has four bytes before its own atoms."""
+    start, size, inside = 0, os.fstat(file.fileno()).st_size, 0
     for name in path:
-        within = _child(file, inside, within.end, name)
-        inside = within.start + _NUM_HEADER + (4 if name == b"meta" else 0)
-    return within
+        start, size = _child(file, inside, start + size, name)
+        inside = start + _NUM_HEADER + (4 if name == b"meta" else 0)
+    return start, size
 
 
-def _child(file: IO[bytes], start: int, end: int, name: bytes) -> _Place:
+def _child(file: IO[bytes], start: int, end: int, name: bytes) -> tuple[int, int]:
     while start + _NUM_HEADER <= end:
         size, found = struct.unpack(">I4s", os.pread(file.fileno(), _NUM_HEADER, start))
         if not _NUM_HEADER <= size <= end - start:
             break
         if found == name:
-            return _Place(start, size)
+            return start, size
         start += size
     raise FreeformMisplaced(f"the file has no {name!r} where it should be")

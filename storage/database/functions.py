@@ -39,11 +39,11 @@ REPLICATION_TIMEOUT_MS = 2_000
 _measures = cache(redis_call)
 
 
+@dataclass(slots=True)
 class Reply:
     """The answer of a function: its status, and what it says besides, by name."""
 
-    def __init__(self, values: dict[str, object]) -> None:
-        self._values = values
+    _values: dict[str, object]
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -92,23 +92,13 @@ class Reply:
     def table(self, name: str) -> dict[str, object]:
         return cast("dict[str, object]", self._values[name])
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reply) and self._values == other._values
-
-    def __hash__(self) -> int:
-        raise TypeError("an answer is no key")
-
     def _list(self, name: str) -> object:
         # Lua has one kind of table, and its empty one is an object.
         return self._values[name] or []
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
-    """A call as it is sent. name: of the function in the library of this release. argument: JSON."""
-
-    name: str
-    argument: str
+FunctionCall: TypeAlias = tuple[str, int, str, str]
+"""What FCALL takes: the function's name in the library of this release, one key, the root of all, and JSON."""
 
 
 class Functions:
@@ -133,7 +123,7 @@ class Functions:
 
     def prepared(self, function: str, arguments: Arguments) -> FunctionCall:
         """Raises what is wrong with the arguments, before anything is sent."""
-        return FunctionCall(library().function(function), _encoded(arguments, self._clock))
+        return library().function(function), 1, self._root, _encoded(arguments, self._clock)
 
     def call_prepared(self, calls: Sequence[FunctionCall]) -> list[str | RedisError]:
         """The answer of each, as JSON, or its own error, after one round trip; others may come in between them.
@@ -162,8 +152,7 @@ class Functions:
         started = time.perf_counter()
         pipeline = self._client.pipeline(transaction=False)
         for function, arguments in calls:
-            call = self.prepared(function, arguments)
-            pipeline.fcall(call.name, 1, self._root, call.argument)
+            pipeline.fcall(*self.prepared(function, arguments))
         try:
             replies = [Reply.read(cast("str", text)) for text in self._executed(pipeline, replicas)]
         except ResponseError as error:
@@ -195,10 +184,10 @@ class Functions:
         if len(calls) > 1:
             pipeline = self._client.pipeline(transaction=False)
             for call in calls:
-                pipeline.fcall(call.name, 1, self._root, call.argument)
+                pipeline.fcall(*call)
             return cast("list[str | RedisError]", pipeline.execute(raise_on_error=False))
         try:
-            return [cast("str", self._client.fcall(call.name, 1, self._root, call.argument)) for call in calls]
+            return [cast("str", self._client.fcall(*call)) for call in calls]
         except ResponseError as error:
             return [error]
 

@@ -60,11 +60,6 @@ GROUPS = (
 )
 """Modules whose local names stay within their group: Lua has room for two hundred at the top of a text."""
 
-_DELIVERY_LIMITS = (
-    *("MAX_IN_FLIGHT", "BREAKER_FAILURES", "FIRST_REST_MS", "LONGEST_REST_MS", "LONGEST_PAUSE_MS", "HOPELESS_MS"),
-    *("MAX_WAITING", "KEPT_DELIVERIES", "KEPT_S", "KEPT_ATTEMPTS", "MAX_ENDPOINTS", "MAX_SECRETS"),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -106,7 +101,7 @@ def _constants() -> str:
         "USAGE_KEPT_S": USAGE_KEPT_DAYS * 24 * 3600,
         "LAST_USE_STEP_MS": LAST_USE_STEP_MS,
     }
-    hook = {name: str(getattr(delivery_limits, name)) for name in _DELIVERY_LIMITS}
+    hook = {name: str(value) for name, value in vars(delivery_limits).items() if name.isupper()}
     tables = {
         "KEY_NAMES": _table({name: _key_names(each) for name, each in _KEYS.items()}),
         "MOVES": _table({state: _set(sorted(targets)) for state, targets in MOVES.items()}),

@@ -61,16 +61,18 @@ class JobCalls:
         with redis_errors_named():
             return self._settlements.call(function, **arguments)
 
+    def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
+        """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
+        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
+        if fields.get("tenant") != tenant:
+            self._raise_missing(tenant, job_id)
+        return decode_record(fields)
+
     def _raise_missing(self, tenant: TenantId, job_id: JobId) -> NoReturn:
-        raise_missing_job(self._redis, self._keys, tenant, job_id)
-
-
-def raise_missing_job(client: redis.Redis, keys: RedisKeys, tenant: TenantId, job_id: JobId) -> NoReturn:
-    """Of a tenant that has no such job: `JobGone` if it had one, else `JobNotFound`."""
-    tombstone = cast("str | None", client.get(keys.of("tombstone", job_id)))
-    if tombstone == tenant:
-        raise JobGone(f"{job_id} was deleted")
-    raise JobNotFound(f"there is no job {job_id}")
+        """Of a tenant that has no such job: `JobGone` if it had one, else `JobNotFound`."""
+        if self._redis.get(self._keys.of("tombstone", job_id)) == tenant:
+            raise JobGone(f"{job_id} was deleted")
+        raise JobNotFound(f"there is no job {job_id}")
 
 
 def transitioned(reply: Reply) -> Transitioned:

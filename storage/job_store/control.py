@@ -7,7 +7,7 @@ are not take an `IdempotencyKey`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 from rhapsode.contract.jobs.states import Priority
@@ -26,7 +26,7 @@ from storage.errors import (
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls, Transitioned, key_arguments, transitioned
 from storage.jobs.record import JobSpec
-from storage.jobs.record_codec import decode_record, decode_spec, encode_metadata, encode_spec
+from storage.jobs.record_codec import decode_spec, encode_metadata, encode_spec
 from storage.jobs.submissions import IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.narration.spec import NarrationSpec
@@ -214,7 +214,7 @@ class JobControl(JobCalls):
         for _ in range(MOST_RACES):
             reply = attempt()
             if reply is None:
-                return Transitioned(decode_record(self._record_fields(tenant, job_id)), Tickets())
+                return Transitioned(self.get(tenant, job_id), Tickets())
             if reply.status != "changed":
                 self._raise_for(reply, tenant, job_id, action)
                 return transitioned(reply)
@@ -252,12 +252,6 @@ class JobControl(JobCalls):
             self._raise_missing(tenant, job_id)
         return spec
 
-    def _record_fields(self, tenant: TenantId, job_id: JobId) -> dict[str, str]:
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
-        if fields.get("tenant") != tenant:
-            self._raise_missing(tenant, job_id)
-        return fields
-
     def _edit_texts(self, job_id: JobId, indexes: Iterable[int]) -> dict[int, str]:
         names = [str(index) for index in indexes]
         texts = cast("list[str | None]", self._redis.hmget(self._keys.of("edits", job_id), names))
@@ -265,7 +259,7 @@ class JobControl(JobCalls):
 
     @property
     def _bounds(self) -> Arguments:
-        return {"limits": self._limits and self._limits.by_name, "window": self._window}
+        return {"limits": self._limits and asdict(self._limits), "window": self._window}
 
     def _call(self, function: str, tenant: TenantId, job_id: JobId, /, **arguments: Value | None) -> Reply:
         return self._functions.call(function, job=job_id, tenant=tenant, **arguments)

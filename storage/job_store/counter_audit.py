@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from uuid import uuid4
 
 from storage.database.functions import Reply
@@ -16,16 +17,11 @@ AUDIT_BATCH = 40
 
 @dataclass(frozen=True, slots=True)
 class CounterMismatch:
+    """A counter that does not equal an audit: there is a bug, or Redis was edited by hand."""
+
     name: str
     expected: int
     actual: int
-
-
-@dataclass(frozen=True, slots=True)
-class CounterDrift:
-    """Counters that do not equal an audit. Empty unless there is a bug or Redis was edited by hand."""
-
-    differences: tuple[CounterMismatch, ...]
 
 
 def differences(reply: Reply, of: str = "") -> list[CounterMismatch]:
@@ -39,16 +35,16 @@ def differences(reply: Reply, of: str = "") -> list[CounterMismatch]:
 class CounterAudits(JobCalls):
     """The part of the job store that counts again."""
 
-    def audit_counters(self) -> CounterDrift:
+    def audit_counters(self) -> tuple[CounterMismatch, ...]:
         """Compare every counter with a count from the jobs themselves; repairs nothing.
 
         Raises `AuditOvertaken` if another audit began meanwhile.
         """
-        return CounterDrift(tuple(difference for found in self.audit_steps() for difference in found))
+        return tuple(chain.from_iterable(self.audit_steps()))
 
-    def mend_counters(self) -> CounterDrift:
+    def mend_counters(self) -> tuple[CounterMismatch, ...]:
         """As `audit_counters`, and every counter gets what was counted, in the same call; returns what differed."""
-        return CounterDrift(tuple(each for found in self.audit_steps(mends=True) for each in found))
+        return tuple(chain.from_iterable(self.audit_steps(mends=True)))
 
     def audit_steps(self, batch: int = AUDIT_BATCH, *, mends: bool = False) -> Iterator[list[CounterMismatch]]:
         """An audit as its steps, of about `batch` jobs each; gives what each has found, and `mends` it.

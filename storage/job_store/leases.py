@@ -79,14 +79,6 @@ class WholeResult:
         return self.report.stored_bytes + sum(each.bytes for each in self.artifacts)
 
 
-@dataclass(frozen=True, slots=True)
-class WholeFinish:
-    """is_finished: whether the job has succeeded; if not, only its segment was taken."""
-
-    tickets: Tickets
-    is_finished: bool
-
-
 class WorkLedger(JobCalls):
     """The part of the job store that workers speak with."""
 
@@ -159,10 +151,10 @@ class WorkLedger(JobCalls):
             raise ValueError(f"sample rate {report.sample_rate_hz} Hz")
         return tickets_or_lost(lease, self._settle("commit_segment", **self._segment_arguments(lease, report)))
 
-    def finish_whole(self, lease: Lease, made: WholeResult) -> WholeFinish:
-        """The segment of a whole job lies in the store, and every artifact: the job has succeeded.
+    def finish_whole(self, lease: Lease, made: WholeResult) -> tuple[bool, Tickets]:
+        """The segment of a whole job lies in the store, and every artifact: whether the job has succeeded with them.
 
-        Or it was changed meanwhile (paused, for one): then the segment is taken as by `commit_segment`, and the
+        False if it was changed meanwhile (paused, for one): then the segment is taken as by `commit_segment`, and the
         job has none of the artifacts. Raises `LeaseLost` or `JobAborted`.
         """
         if lease.item != WHOLE_ITEM:
@@ -177,7 +169,7 @@ class WorkLedger(JobCalls):
             warnings=warning_rows(made.warnings),
         )
         tickets = tickets_or_lost(lease, reply)
-        return WholeFinish(tickets, is_finished=reply.flag("is_finished"))
+        return reply.flag("is_finished"), tickets
 
     def _segment_arguments(self, lease: Lease, report: SegmentReport) -> dict[str, Value]:
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -11,12 +11,12 @@ from pydantic_core import from_json
 
 from rhapsode.contract.jobs.states import JobState
 from storage.database.hashes import read_hashes
+from storage.database.pages import CHUNK, ListPage, scanned_page
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls
 from storage.jobs.record import JobRecord
 from storage.jobs.record_codec import decode_record
 
-LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000
 """Records one `list` call looks at before it hands the cursor back."""
 
@@ -41,59 +41,45 @@ class JobQuery:
     queue: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JobPage:
-    """One page of a list. The next one starts after `scanned_to`, which filters may move past the last job."""
-
-    jobs: tuple[JobRecord, ...]
-    has_more: bool
-    scanned_to: JobId | None = None
-
-
 class JobLists(JobCalls):
     """The part of the job store that lists."""
 
-    def list(self, tenant: TenantId, query: JobQuery) -> JobPage:
+    def list(self, tenant: TenantId, query: JobQuery) -> ListPage[JobId, JobRecord]:
         """One page of the tenant's jobs by id, which is by age.
 
-        Looks at `LIST_SCAN_LIMIT` records at most: a page that the filters left short may still have successors,
-        and goes on after `scanned_to`.
+        Looks at `LIST_SCAN_LIMIT` records at most: a page that the filters left short may still have successors.
         """
-        found: list[JobId] = []
-        cursor = query.after
-        for _ in range(LIST_SCAN_LIMIT // LIST_CHUNK):
-            ids = self._ids_after(tenant, cursor, query)
-            for job_id, is_match in zip(ids, self._match(ids, query), strict=True):
-                if is_match and len(found) == query.limit:
-                    return JobPage(self._records(found), has_more=True, scanned_to=cursor)
-                if is_match:
-                    found.append(job_id)
-                cursor = job_id
-            if len(ids) < LIST_CHUNK:
-                return JobPage(self._records(found), has_more=False, scanned_to=cursor)
-        return JobPage(self._records(found), has_more=True, scanned_to=cursor)
+        found = scanned_page(self._chunks(tenant, query), query.limit)
+        return ListPage(self._records(found.entries), found.next_after)
 
-    def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> JobPage:
+    def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> ListPage[JobId, JobRecord]:
         """The tenant's batches, newest first."""
         bound = f"({after}" if after else "+"
         ids = self._redis.zrevrangebylex(self._keys.of("batches", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("builtins.list[JobId]", ids)
-        has_more = len(wanted) > limit
-        return JobPage(self._records(wanted[:limit]), has_more, wanted[limit - 1] if has_more else None)
+        return ListPage(self._records(wanted[:limit]), wanted[limit - 1] if len(wanted) > limit else None)
 
     def get_many(self, tenant: TenantId, job_ids: Sequence[JobId]) -> builtins.list[JobRecord | None]:
         """One record, or None, for each id."""
         rows = read_hashes(self._redis, (self._keys.of("job", each) for each in job_ids))
         return [decode_record(row) if row.get("tenant") == tenant else None for row in rows]
 
+    def _chunks(self, tenant: TenantId, query: JobQuery) -> Iterator[builtins.list[tuple[JobId, JobId | None]]]:
+        cursor = query.after
+        for _ in range(LIST_SCAN_LIMIT // CHUNK):
+            ids = self._ids_after(tenant, cursor, query)
+            matches = self._match(ids, query)
+            yield [(each, each if is_match else None) for each, is_match in zip(ids, matches, strict=True)]
+            cursor = ids[-1]
+
     def _ids_after(self, tenant: TenantId, cursor: JobId | None, query: JobQuery) -> builtins.list[JobId]:
         key = self._keys.of("jobs", tenant) if query.batch is None else self._keys.of("children", query.batch)
         if query.newest_first:
             bound = f"({cursor}" if cursor else "+"
-            ids = self._redis.zrevrangebylex(key, bound, "-", start=0, num=LIST_CHUNK)
+            ids = self._redis.zrevrangebylex(key, bound, "-", start=0, num=CHUNK)
         else:
             bound = f"({cursor}" if cursor else "-"
-            ids = self._redis.zrangebylex(key, bound, "+", start=0, num=LIST_CHUNK)
+            ids = self._redis.zrangebylex(key, bound, "+", start=0, num=CHUNK)
         return cast("list[JobId]", ids)
 
     def _match(self, ids: Sequence[JobId], query: JobQuery) -> builtins.list[bool]:

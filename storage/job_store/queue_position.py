@@ -14,9 +14,7 @@ import redis
 from rhapsode.contract.jobs.states import JobClass, JobState
 from storage.database.functions import Arguments, Clock, Functions, Reply
 from storage.ids import TenantId, WorkQueue
-from storage.jobs.record import JobRecord, queue_of
-from storage.jobs.states import job_class
-from storage.jobs.submissions import Submission
+from storage.jobs.record import JobRecord
 
 INTERACTIVE_SHARE = 0.8
 """Of the claims, while both classes have work: four of five, as `claims.lua` gives them out."""
@@ -50,13 +48,10 @@ class QueuePosition:
 
 
 class QueuePositions:
-    """Safe to share between threads, as the client is. `clock` and `accept_replicas` as of `JobStore`."""
+    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
-    def __init__(
-        self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None, accept_replicas: int = 0
-    ) -> None:
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._functions = Functions(redis, key_prefix, clock)
-        self._accept_replicas = accept_replicas
 
     def of_job(self, job: JobRecord) -> QueuePosition:
         """Raises `StoreUnavailable`."""
@@ -64,9 +59,9 @@ class QueuePositions:
 
     def of_jobs(self, jobs: Sequence[JobRecord]) -> list[QueuePosition]:
         """In one round trip. Raises `StoreUnavailable`."""
-        asked = [_question(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
+        asked = [place_question(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
         replies = self._functions.call_each(asked)
-        return [_place(reply, job.job_class) for reply, job in zip(replies, jobs, strict=True)]
+        return [place_of(reply, job.job_class) for reply, job in zip(replies, jobs, strict=True)]
 
     def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePosition:
         """Of a job with so much audio, were it accepted now. Raises `StoreUnavailable`."""
@@ -74,25 +69,18 @@ class QueuePositions:
         backlog_s = there.backlog_audio_s + audio_s
         return QueuePosition(there.position, there.pace, there.share, there.slots, backlog_s)
 
-    def submit(self, arguments: Arguments, submission: Submission) -> tuple[Reply, QueuePosition]:
-        """The answer of the function that submits, and where the job stands then, in one round trip. Raises what
-        redis-py raises.
-        """
-        of_class = job_class(submission.priority, submission.estimated_audio_ms)
-        place = _question(queue_of(submission.spec), of_class, submission.tenant, submission.id)
-        reply, there = self._functions.call_each([("submit", arguments), place], self._accept_replicas)
-        return reply, _place(there, of_class)
-
     def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePosition:
-        function, arguments = _question(queue, of_class, tenant, job)
-        return _place(self._functions.call(function, **arguments), of_class)
+        function, arguments = place_question(queue, of_class, tenant, job)
+        return place_of(self._functions.call(function, **arguments), of_class)
 
 
-def _question(queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> tuple[str, Arguments]:
+def place_question(queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> tuple[str, Arguments]:
+    """The call that asks where a job stands."""
     return "queue_position", {"queue": queue, "class": of_class, "tenant": tenant, "job": job}
 
 
-def _place(reply: Reply, of_class: JobClass) -> QueuePosition:
+def place_of(reply: Reply, of_class: JobClass) -> QueuePosition:
+    """The answer to a `place_question`."""
     portion = INTERACTIVE_SHARE if of_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
     sharers = reply.number("tenants") * reply.number("jobs")
     return QueuePosition(

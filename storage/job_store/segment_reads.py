@@ -90,6 +90,12 @@ class SegmentReader:
         found = zip(indices, cast("list[str | None]", lines), strict=True)
         return {index: decode_segment_result(str(index), line) for index, line in found if line and line[0] == "D"}
 
+    def sample(self, job_id: JobId, count: int) -> list[SegmentResult]:
+        """At most `count` different segments that are done. Raises `StoreUnavailable`."""
+        flat = cast("list[str]", self._redis.hrandfield(self._keys.of("results", job_id), count, withvalues=True))
+        lines = dict(zip(flat[::2], flat[1::2], strict=True))
+        return [decode_segment_result(item, line) for item, line in _segments(lines, "D")]
+
     def takes(self, job_id: JobId, index: int) -> list[StoredTake]:
         """The finished ones in the order of their numbers. Raises `StoreUnavailable`."""
         item = str(index)
@@ -121,17 +127,3 @@ def _segments(fields: Mapping[str, str], *kinds: str) -> list[tuple[str, str]]:
 def _numbers(value: str) -> tuple[int, int]:
     current, _, highest = value.partition(":")
     return int(current), int(highest)
-
-
-class ResultSamples:
-    """Safe to share between threads, as the client is."""
-
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
-        self._redis = redis
-        self._keys = RedisKeys(key_prefix)
-
-    def read(self, job: JobId, count: int) -> list[SegmentResult]:
-        """At most `count` different segments that are done. Raises `StoreUnavailable`."""
-        flat = cast("list[str]", self._redis.hrandfield(self._keys.of("results", job), count, withvalues=True))
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        return [decode_segment_result(item, line) for item, line in pairs if item.isdecimal() and line.startswith("D")]

@@ -18,8 +18,6 @@ from storage.job_store.counter_audit import CounterAudits
 from storage.job_store.leases import WorkLedger
 from storage.job_store.lists import JobLists
 from storage.job_store.submit import JobSubmits
-from storage.jobs.record import JobRecord
-from storage.jobs.record_codec import decode_record
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 from storage.segments.edits import SegmentEdit, decode_edit
@@ -39,14 +37,6 @@ class ReapReport:
     retries_due: int
     jobs_expired: int
     jobs_woken: int
-    tickets: Tickets
-
-
-@dataclass(frozen=True, slots=True)
-class RecallStep:
-    """has_more: whether jobs of the batch are left that were not cancelled yet."""
-
-    has_more: bool
     tickets: Tickets
 
 
@@ -72,10 +62,12 @@ class Sweeps(JobCalls):
         """Cancelled ones whose jobs are not all cancelled yet."""
         return cast("list[JobId]", self._redis.hkeys(self._keys.single("recalled")))
 
-    def recall(self, batch: JobId, limit: int = RECALL_STEP) -> RecallStep:
-        """Cancel the next jobs of a cancelled batch. By any process, and however often: each of them is once."""
+    def recall(self, batch: JobId, limit: int = RECALL_STEP) -> tuple[bool, Tickets]:
+        """Cancel the next jobs of a cancelled batch; whether some are left. By any process, and however often: each of
+        them is cancelled once.
+        """
         reply = self._functions.call("recall", batch=batch, limit=limit)
-        return RecallStep(reply.flag("has_more"), tickets_of(reply))
+        return reply.flag("has_more"), tickets_of(reply)
 
     def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
@@ -85,14 +77,7 @@ class Sweeps(JobCalls):
 
 
 class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
-    """All parts of the job store as one, and the job's own reads and moves."""
-
-    def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
-        """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
-        fields = cast("dict[str, str]", self._redis.hgetall(self._keys.of("job", job_id)))
-        if fields.get("tenant") != tenant:
-            self._raise_missing(tenant, job_id)
-        return decode_record(fields)
+    """All parts of the job store as one, and a job's other reads and its moves."""
 
     def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
         """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 from storage.database.functions import Arguments, Reply
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone
 from storage.ids import JobId, TenantId
 from storage.job_store.calls import JobCalls, key_arguments, key_sha256, record_of, tickets_of
-from storage.job_store.queue_position import QueuePosition, QueuePositions
+from storage.job_store.queue_position import QueuePosition, place_of, place_question
 from storage.jobs.record import JobRecord, queue_of
 from storage.jobs.record_codec import submitted_fields
 from storage.jobs.states import job_class
@@ -43,11 +43,14 @@ class JobSubmits(JobCalls):
         (reply,) = self._functions.call_each([("submit", arguments)], self._accept_replicas)
         return _submitted(submission, reply)
 
-    def submit_placed(self, submission: Submission, places: QueuePositions) -> Submitted:
+    def submit_placed(self, submission: Submission) -> Submitted:
         """As `submit`, and where the job stands then, in the same round trip."""
-        reply, place = places.submit(self._arguments(submission), submission)
+        of_class = job_class(submission.priority, submission.estimated_audio_ms)
+        question = place_question(queue_of(submission.spec), of_class, submission.tenant, submission.id)
+        calls = [("submit", self._arguments(submission)), question]
+        reply, place = self._functions.call_each(calls, self._accept_replicas)
         submitted = _submitted(submission, reply)
-        return submitted if submitted.replayed else replace(submitted, place=place)
+        return submitted if submitted.replayed else replace(submitted, place=place_of(place, of_class))
 
     def find_response(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
         """The job this key was used for, if any; `submit` decides, this only saves storing the text."""
@@ -68,7 +71,7 @@ class JobSubmits(JobCalls):
             "class": job_class(submission.priority, estimate),
             "queue": queue_of(submission.spec),
             "deadline_ms": submission.deadline_ms,
-            "limits": self._limits.by_name if self._limits else None,
+            "limits": self._limits and asdict(self._limits),
             "fields": submitted_fields(submission),
             **key_arguments(submission.idempotency),
         }

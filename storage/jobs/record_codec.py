@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import cast
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from reading.drafting.warnings import TextWarning
-from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
-from storage.ids import JobId, TenantId
+from rhapsode.contract.jobs.states import JobPhase
 from storage.jobs.batches import BatchSpec
-from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
+from storage.jobs.record import ArtifactRecord, JobRecord, JobSpec, SpokenBy
 from storage.jobs.states import stored_phase
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.webhook_target import WebhookTarget
@@ -27,10 +27,15 @@ _SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 _SUBMISSION = TypeAdapter(Submission)
 _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
-_ERROR = TypeAdapter(JobError)
 _WEBHOOK = TypeAdapter(WebhookTarget)
 _SPOKEN_BY = TypeAdapter(SpokenBy)
 _WARNINGS = TypeAdapter(tuple[TextWarning, ...])
+_RECORD = TypeAdapter(JobRecord)
+
+_DOCUMENTS = ("artifacts", "error", "metadata", "spoken_by", "warnings", "webhook")
+"""Fields of the hash that are JSON."""
+
+_ENDED = ("succeeded", "failed", "cancelled", "expired")
 
 
 def encode_submission(submission: Submission) -> str:
@@ -84,62 +89,22 @@ def _whole_fields(whole: WholePlan) -> dict[str, str]:
 def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> JobRecord:
     """known: a spec that the record's may equal, which saves reading that again."""
     phase = stored_phase(fields["phase"]) if "phase" in fields else None
-    leased = _integer(fields, "leased")
-    return JobRecord(
-        id=JobId(fields["id"]),
-        tenant=TenantId(fields["tenant"]),
-        state=JobState(fields["state"]),
-        phase=phase,
-        version=int(fields["version"]),
-        job_class=JobClass(fields["class"]),
-        priority=Priority(fields["priority"]),
-        spec=known if known is not None and encode_spec(known) == fields["spec"] else decode_spec(fields["spec"]),
-        input_key=fields["input_key"],
-        input_chars=int(fields["input_chars"]),
-        created_at_ms=int(fields["created_at_ms"]),
-        retention_s=int(fields["retention_s"]),
-        estimated_audio_ms=int(fields["estimated_audio_ms"]),
-        plan_key=fields.get("plan_key"),
-        started_at_ms=_optional_integer(fields, "started_at_ms"),
-        finished_at_ms=_optional_integer(fields, "finished_at_ms"),
-        expires_at_ms=_optional_integer(fields, "expires_at_ms"),
-        deadline_ms=_optional_integer(fields, "deadline_ms"),
-        not_before_ms=_optional_integer(fields, "not_before_ms"),
-        is_scheduled=fields.get("scheduled", "0") != "0",
-        segments=SegmentCounts(
-            total=_integer(fields, "total"),
-            done=_integer(fields, "done"),
+    spec = known if known is not None and encode_spec(known) == fields["spec"] else decode_spec(fields["spec"])
+    told: dict[str, object] = {name: from_json(fields[name]) for name in _DOCUMENTS if name in fields}
+    return _RECORD.validate_python(
+        {
+            **fields,
+            **told,
+            "phase": phase,
+            "job_class": fields["class"],
+            "spec": spec,
+            "is_scheduled": fields.get("scheduled", "0") != "0",
             # Every lease is a segment's while the job synthesises, and none is otherwise.
-            running=leased if phase is JobPhase.SYNTHESIZING else 0,
-            failed=_integer(fields, "failed"),
-            reused=_integer(fields, "reused"),
-            flagged=_integer(fields, "flagged"),
-        ),
-        retries=_integer(fields, "retries"),
-        rerolls=_integer(fields, "rerolls"),
-        chars_done=_integer(fields, "chars_done"),
-        samples_done=_integer(fields, "samples_done"),
-        samples_reused=_integer(fields, "samples_reused"),
-        sample_rate_hz=_integer(fields, "sample_rate_hz"),
-        engine_ms=_integer(fields, "engine_ms"),
-        artifacts=_ARTIFACTS.validate_json(fields["artifacts"]) if "artifacts" in fields else (),
-        warnings=_WARNINGS.validate_json(fields["warnings"]) if "warnings" in fields else (),
-        error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
-        metadata=_METADATA.validate_json(fields["metadata"]),
-        run=_integer(fields, "run"),
-        done_at_reopen=_integer(fields, "done_at_reopen"),
-        out_audio_ms=_integer(fields, "out_ms"),
-        spoken_by=_SPOKEN_BY.validate_json(fields["spoken_by"]) if "spoken_by" in fields else SpokenBy(),
-        first_words=fields.get("first_words", ""),
-        plan_document=fields.get("plan", ""),
-        webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
-        batch=JobId(fields["batch"]) if "batch" in fields else None,
-        children=ChildCounts(
-            succeeded=_integer(fields, "ended_succeeded"),
-            failed=_integer(fields, "ended_failed"),
-            cancelled=_integer(fields, "ended_cancelled"),
-            expired=_integer(fields, "ended_expired"),
-        ),
+            "segments": {**fields, "running": fields.get("leased", 0) if phase is JobPhase.SYNTHESIZING else 0},
+            "children": {ended: fields.get(f"ended_{ended}", 0) for ended in _ENDED},
+            "out_audio_ms": fields.get("out_ms", 0),
+            "plan_document": fields.get("plan", ""),
+        }
     )
 
 
@@ -178,11 +143,3 @@ def encode_spoken_by(spoken_by: SpokenBy) -> str:
 
 def encode_artifacts(artifacts: tuple[ArtifactRecord, ...]) -> str:
     return _ARTIFACTS.dump_json(artifacts).decode()
-
-
-def _integer(fields: Mapping[str, str], name: str) -> int:
-    return int(fields.get(name, "0"))
-
-
-def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:
-    return int(fields[name]) if name in fields else None

@@ -80,13 +80,3 @@ class AdmissionLimits:
     tenant_audio_ms: int = 500 * 3_600_000
     total_jobs: int = 100_000
     total_audio_ms: int = 5_000 * 3_600_000
-
-    @property
-    def by_name(self) -> dict[str, int]:
-        """As the functions in Redis take them."""
-        return {
-            "jobs": self.tenant_jobs,
-            "audio_ms": self.tenant_audio_ms,
-            "all_jobs": self.total_jobs,
-            "all_audio_ms": self.total_audio_ms,
-        }

@@ -1,4 +1,4 @@
-"""Which names an object may have. Both stores hold to it, so that a key good in one is good in the other."""
+"""Which names an object may have, and links to it. Both stores hold to it: a key good in one is good in the other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from storage.errors import ArtifactError
 
 MAX_KEY_CHARS = 512
+
+MAX_URL_TTL_S = 7 * 24 * 3600
+"""Of a link: of a signature of version 4 at S3."""
 
 _PART = r"[a-z0-9_-][a-z0-9_.-]*"
 _KEY = re.compile(rf"{_PART}(/{_PART})*")
@@ -36,3 +39,9 @@ def check_folder(prefix: str) -> str:
     if not prefix.endswith("/"):
         raise KeyRefused(f"{prefix[:MAX_KEY_CHARS]!r} does not end in '/'")
     return check_prefix(prefix)
+
+
+def check_ttl(ttl_s: int) -> None:
+    """How long a link lives, or `ValueError`."""
+    if not 0 < ttl_s <= MAX_URL_TTL_S:
+        raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")

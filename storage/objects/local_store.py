@@ -23,13 +23,11 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreFull, StoreUnavailable
-from storage.objects.key_rules import check_folder, check_key, check_prefix
+from storage.objects.key_rules import check_folder, check_key, check_prefix, check_ttl
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 OBJECTS_ROUTE = "/v1/objects/"
-MAX_URL_TTL_S = 7 * 24 * 3600
-"""As long as S3's."""
 PIECE_BYTES = 1024 * 1024
 DEFAULT_MIN_FREE_BYTES = 256 * 1024 * 1024
 
@@ -41,6 +39,9 @@ _WRITTEN = ARTIFACT_WRITTEN.labels("folder")
 
 ROOM_FOR_WORK = 16 * 1024 * 1024
 """A store is full for `check` before small objects are refused: segments are stored many together, in some MiB."""
+
+_Written = tuple[str, int, int]
+"""A file that is written and not synced: its name, and the descriptors of its folder and of itself."""
 
 _LINK_TRIES = 100
 """A folder may be pruned between the moment a writer finds it and the moment it links into it."""
@@ -90,7 +91,7 @@ class LocalArtifactStore:
         check_key(key)
         with _os_errors_named(key):
             self._refuse_when_full(len(data))
-            self._create(key, data)
+            self._create_all([(key, data)], reuses=False)
         _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
@@ -101,7 +102,7 @@ class LocalArtifactStore:
         num_bytes = sum(len(data) for _, data in objects)
         with _os_errors_named(objects[0][0]):
             self._refuse_when_full(num_bytes)
-            self._create_all(objects)
+            self._create_all(objects, reuses=True)
         _WRITTEN.inc(num_bytes)
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
@@ -182,47 +183,24 @@ class LocalArtifactStore:
         return number
 
     def url(self, key: str, ttl_s: int, download: Download) -> str:
-        check_key(key)
-        if not 0 < ttl_s <= MAX_URL_TTL_S:
-            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
-        expires = str(int(time.time()) + ttl_s)
-        query = {
-            "expires": expires,
-            "filename": download.filename,
-            "type": download.content_type,
-            "signature": self._signature("GET", key, expires, download.filename, download.content_type),
-        }
-        return f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}"
+        return self._signed("GET", key, ttl_s, {"filename": download.filename, "type": download.content_type})
 
     def verify(self, key: str, query: Mapping[str, str], now_s: float, most_bytes: int = -1) -> SignedObject:
         """Where the object of a link lies, and what it holds if that is no more than `most_bytes`.
 
         Raises `LinkRefused`, `ArtifactMissing`.
         """
-        try:
-            expires, filename, content_type = query["expires"], query["filename"], query["type"]
-            signature = query["signature"]
-        except KeyError as error:
-            raise LinkRefused(f"the link has no {error.args[0]}") from None
-        self._check_link(signature, expires, now_s, "GET", key, expires, filename, content_type)
+        filename, content_type = self._verified("GET", key, query, now_s, ("filename", "type"))
         status, content = self._looked_into(key, most_bytes)
         return SignedObject(self._objects / key, filename, content_type, status, content)
 
     def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
-        check_key(key)
-        if not 0 < ttl_s <= MAX_URL_TTL_S:
-            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
-        expires, size = str(int(time.time()) + ttl_s), str(num_bytes)
-        query = {"expires": expires, "bytes": size, "signature": self._signature("PUT", key, expires, size)}
-        return UploadLink(f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}", {"Content-Length": size})
+        size = str(num_bytes)
+        return UploadLink(self._signed("PUT", key, ttl_s, {"bytes": size}), {"Content-Length": size})
 
     def verify_upload(self, key: str, query: Mapping[str, str], now_s: float) -> int:
         """How many bytes this link may store as `key`. Raises `LinkRefused`."""
-        try:
-            expires, size, signature = query["expires"], query["bytes"], query["signature"]
-        except KeyError as error:
-            raise LinkRefused(f"the link has no {error.args[0]}") from None
-        self._check_link(signature, expires, now_s, "PUT", key, expires, size)
+        (size,) = self._verified("PUT", key, query, now_s, ("bytes",))
         return int(size)
 
     def check(self) -> None:
@@ -281,62 +259,46 @@ class LocalArtifactStore:
                 break
         raise StoreUnavailable(f"{key} could not be linked: its draft or its folder is removed again and again")
 
-    def _create(self, key: str, data: bytes) -> None:
-        """Write a file under its name, with one sync. A file system with a journal commits the new file and its folders
-        no later than the content, for all waiting writers together.
-        """
-        name = key.rpartition("/")[2]
-        for _ in range(_LINK_TRIES):
-            with suppress(FileNotFoundError), ExitStack() as opened:
-                folder, _ = self._made_folder(key, opened)
-                try:
-                    descriptor = os.open(name, _CREATE, 0o600, dir_fd=folder)
-                except FileExistsError:
-                    raise ArtifactExists(key) from None
-                opened.callback(os.close, descriptor)
-                try:
-                    _write_all(descriptor, data)
-                    os.fsync(descriptor)
-                except OSError:
-                    os.unlink(name, dir_fd=folder)
-                    raise
-                return
-        raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
-
-    def _create_all(self, objects: Sequence[tuple[str, bytes]]) -> None:
+    def _create_all(self, objects: Sequence[tuple[str, bytes]], *, reuses: bool) -> None:
         """Write files under their names, and sync them when all are written: the first sync commits the making of all,
-        and the others have little left to do.
+        and the others have little left to do. A file system with a journal commits new files and their folders no later
+        than the content, for all waiting writers together.
+
+        reuses: whether what an earlier try has left may be there.
         """
         with ExitStack() as opened:
             folders: dict[str, int] = {}
             written: list[_Written] = []
             try:
                 for key, data in objects:
-                    written.append(self._write_own(key, data, folders, opened))
-                for each in written:
-                    os.fsync(each.descriptor)
+                    written.append(self._write_own(key, data, folders, opened, reuses=reuses))
+                for _, _, descriptor in written:
+                    os.fsync(descriptor)
             except OSError:
                 # A file that was not synced may have any content, even if its length is right.
-                for each in written:
+                for name, folder, _ in written:
                     with suppress(FileNotFoundError):
-                        os.unlink(each.name, dir_fd=each.folder)
+                        os.unlink(name, dir_fd=folder)
                 raise
 
-    def _write_own(self, key: str, data: bytes, folders: dict[str, int], opened: ExitStack) -> _Written:
+    def _write_own(
+        self, key: str, data: bytes, folders: dict[str, int], opened: ExitStack, *, reuses: bool
+    ) -> _Written:
         """The file with its content, open as long as `opened` and not synced. folders: those that are open already."""
         path, _, name = key.rpartition("/")
         for _ in range(_LINK_TRIES):
-            if path not in folders:
-                folders[path], _ = self._made_folder(key, opened)
-            folder = folders[path]
             try:
-                descriptor = os.open(name, _CREATE, 0o600, dir_fd=folder)
+                if path not in folders:
+                    folders[path], _ = self._made_folder(key, opened)
+                descriptor = os.open(name, _CREATE, 0o600, dir_fd=folders[path])
             except FileNotFoundError:
                 # Pruned, which no folder is that has a file.
-                del folders[path]
+                folders.pop(path, None)
                 continue
             except FileExistsError:
-                left = _left_by_an_earlier_try(key, folder, len(data), opened)
+                if not reuses:
+                    raise ArtifactExists(key) from None
+                left = _left_by_an_earlier_try(key, folders[path], len(data), opened)
                 if left is not None:
                     return left
                 continue
@@ -344,9 +306,9 @@ class LocalArtifactStore:
             try:
                 _write_all(descriptor, data)
             except OSError:
-                os.unlink(name, dir_fd=folder)
+                os.unlink(name, dir_fd=folders[path])
                 raise
-            return _Written(name, folder, descriptor)
+            return name, folders[path], descriptor
         raise StoreUnavailable(f"{key} could not be made: its folder is removed again and again")
 
     @contextmanager
@@ -461,27 +423,35 @@ class LocalArtifactStore:
                 f"the object store is full: {free >> 20} MiB left, {self._min_free_bytes >> 20} MiB must stay free"
             )
 
-    def _check_link(self, signature: str, expires: str, now_s: float, *signed: str) -> None:
-        if not hmac.compare_digest(signature.encode(), self._signature(*signed).encode()):
+    def _signed(self, method: str, key: str, ttl_s: int, said: Mapping[str, str]) -> str:
+        """A link that says all of this. Raises `KeyRefused`, or `ValueError` for its time."""
+        check_key(key)
+        check_ttl(ttl_s)
+        expires = str(int(time.time()) + ttl_s)
+        signature = self._signature(method, key, expires, *said.values())
+        query = {"expires": expires, **said, "signature": signature}
+        return f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}"
+
+    def _verified(
+        self, method: str, key: str, query: Mapping[str, str], now_s: float, names: tuple[str, ...]
+    ) -> Sequence[str]:
+        """What a link of `_signed` says under these names. Raises `LinkRefused`."""
+        try:
+            signature, expires, *said = (query[name] for name in ("signature", "expires", *names))
+        except KeyError as error:
+            raise LinkRefused(f"the link has no {error.args[0]}") from None
+        if not hmac.compare_digest(signature.encode(), self._signature(method, key, expires, *said).encode()):
             raise LinkRefused("the link's signature does not fit")
         # Behind the signature every value is our own, the number too.
         if now_s >= int(expires):
             raise LinkRefused("the link is over")
+        return said
 
     def _signature(self, *signed: str) -> str:
         """signed: the method, the key and all that the link says."""
         message = json.dumps(signed).encode()
         digest = hmac.new(self._url_secret, message, hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A file that is written and not synced. name: in its folder. folder, descriptor: open."""
-
-    name: str
-    folder: int
-    descriptor: int
 
 
 def _left_by_an_earlier_try(key: str, folder: int, num_bytes: int, opened: ExitStack) -> _Written | None:
@@ -499,7 +469,7 @@ def _left_by_an_earlier_try(key: str, folder: int, num_bytes: int, opened: ExitS
     if not stat.S_ISREG(status.st_mode) or status.st_size > num_bytes:
         raise ArtifactExists(key)
     if status.st_size == num_bytes:
-        return _Written(name, folder, descriptor)
+        return name, folder, descriptor
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
     return None

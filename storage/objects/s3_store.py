@@ -26,7 +26,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 
 from storage.errors import ArtifactCorrupt, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.objects.call_places import CallPlaces
-from storage.objects.key_rules import check_folder, check_key, check_prefix
+from storage.objects.key_rules import check_folder, check_key, check_prefix, check_ttl
 from storage.objects.patience import FOR_WORK, StoreTimeouts
 from storage.objects.s3_answers import PIECE_BYTES as READ_BYTES
 from storage.objects.s3_answers import error_code, paced, s3_errors_named
@@ -53,9 +53,6 @@ PIECE_BYTES = 1024 * 1024
 
 SHORT_BYTES = 256 * 1024
 """What the buffers on the way take nearly at once. obstore allows the whole of a longer one the time of one read."""
-
-MAX_URL_TTL_S = 7 * 24 * 3600
-"""Of a signature of version 4."""
 
 DELETE_BATCH = 1000
 
@@ -205,8 +202,7 @@ class S3ArtifactStore:
 
     def url(self, key: str, ttl_s: int, download: Download) -> str:
         check_key(key)
-        if not 0 < ttl_s <= MAX_URL_TTL_S:
-            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
+        check_ttl(ttl_s)
         with self._calling(key):
             return self._signer.generate_presigned_url(
                 "get_object",
@@ -221,8 +217,7 @@ class S3ArtifactStore:
 
     def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
         check_key(key)
-        if not 0 < ttl_s <= MAX_URL_TTL_S:
-            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
+        check_ttl(ttl_s)
         parameters: dict[str, str | int] = {"Bucket": self._bucket, "Key": self._root + key, "ContentLength": num_bytes}
         headers = {"Content-Length": str(num_bytes)}
         if self.has_conditional_writes:

@@ -26,7 +26,7 @@ from storage.ids import WorkQueue
 from storage.jobs.tickets import Tickets
 from storage.queue.messages import TICKET_TASK as TICKET_TASK
 from storage.queue.messages import TicketMessages, celery_queue
-from storage.queue.transport import TICKETS_OPTION, amqp_for
+from storage.queue.transport import TICKETS_OPTION, TicketAmqp
 from storage.runtime.config.sentinel_url import is_sentinel_url, parse_sentinel_url
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.observability.metrics import TICKETS_UNSENT
@@ -51,9 +51,8 @@ def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[W
 
     consumed: what a worker of this application takes tickets from. A process that only sends need not know any queue.
     """
-    broker = kombu_url(settings)
-    amqp = amqp_for(broker) if consumed else None
-    app = Celery(app_name, broker=broker, backend=None, set_as_current=False, amqp=amqp)
+    amqp = TicketAmqp if consumed else None
+    app = Celery(app_name, broker=kombu_url(settings), backend=None, set_as_current=False, amqp=amqp)
     app.conf.update(
         task_serializer="json",
         accept_content=["json"],
@@ -109,7 +108,7 @@ class TicketQueue:
 
     def send(self, tickets: Tickets) -> None:
         """Send as many tickets as items became ready. Never raises for broker trouble, and returns in seconds."""
-        total = tickets.total
+        total = tickets.total()
         if total == 0:
             return
         if time.monotonic() < self._rest_until:
@@ -117,7 +116,7 @@ class TicketQueue:
             return
         try:
             with self._broker() as client:
-                self._publish(client, tickets.by_queue)
+                self._publish(client, tickets)
         except _BROKER_TROUBLE as error:
             self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
             self._count_unsent(total)
@@ -191,14 +190,6 @@ def kombu_url(settings: StorageSettings) -> str:
     return ";".join(f"sentinel://{user}{host}/{url.database}" for host in hosts)
 
 
-def _failover_options(broker_url: str) -> dict[str, Any]:
-    """Which service the Sentinels are asked for; nothing for a broker that is where its URL says."""
-    if not is_sentinel_url(broker_url):
-        return {}
-    url = parse_sentinel_url(broker_url)
-    return {"master_name": url.service, "sentinel_kwargs": sentinel_options(url)}
-
-
 def _transport_options(settings: StorageSettings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "global_keyprefix": f"{settings.key_prefix}:b:",
@@ -211,6 +202,11 @@ def _transport_options(settings: StorageSettings) -> dict[str, Any]:
         "socket_connect_timeout": 3,
         "health_check_interval": 2,
     }
-    if urlsplit(settings.broker_url.get_secret_value()).scheme != "redis+socket":
+    given = settings.broker_url.get_secret_value()
+    if urlsplit(given).scheme != "redis+socket":
         options["socket_keepalive"] = True
-    return options | _failover_options(settings.broker_url.get_secret_value())
+    if is_sentinel_url(given):
+        # Which service the Sentinels are asked for.
+        url = parse_sentinel_url(given)
+        options |= {"master_name": url.service, "sentinel_kwargs": sentinel_options(url)}
+    return options

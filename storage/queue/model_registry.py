@@ -7,9 +7,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import redis
+from pydantic import TypeAdapter
 
 from rhapsode.contract.jobs.input import MAX_SEGMENT_CHARS
 
@@ -66,6 +67,9 @@ class ModelCard:
     def runs_strict(self) -> bool:
         """Whether a worker is there that does, as far as cards tell."""
         return self.strict_at_ms > 0 and self.updated_at_ms - self.strict_at_ms <= AWAY_MS
+
+
+_CARD = TypeAdapter(ModelCard)
 
 
 def served_models(cards: Sequence[ModelCard]) -> tuple[ModelCard, ...]:
@@ -139,7 +143,4 @@ def _card(text: str, strict_at_ms: str) -> ModelCard:
 
     A worker of a later release may say more than is known here.
     """
-    told: dict[str, Any] = json.loads(text) | {"strict_at_ms": int(strict_at_ms)}
-    for name in ("speakers", "languages", "voice_modes", "recognised_languages"):
-        told[name] = tuple(told.get(name, ()))
-    return ModelCard(**{each.name: told[each.name] for each in dataclasses.fields(ModelCard) if each.name in told})
+    return dataclasses.replace(_CARD.validate_json(text), strict_at_ms=int(strict_at_ms))

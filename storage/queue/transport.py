@@ -240,35 +240,18 @@ RECONNECT_PAUSES = {"interval_start": 0.2, "interval_step": 0.2, "interval_max":
 up to thirty."""
 
 
-class _QuickConnection(Connection):
+class TicketConnection(Connection):
     def ensure_connection(self, *given: Any, **named: Any) -> Connection:  # noqa: ANN401 - the base's
         return super().ensure_connection(*given, **(RECONNECT_PAUSES | named))
 
-
-class TicketConnection(_QuickConnection):
-    def get_transport_cls(self) -> type[TicketTransport]:
-        return TicketTransport
-
-
-class FailoverTicketConnection(_QuickConnection):
-    def get_transport_cls(self) -> type[FailoverTicketTransport]:
-        return FailoverTicketTransport
+    def get_transport_cls(self) -> type[_TicketDeliveries]:
+        return FailoverTicketTransport if self.transport_cls == "sentinel" else TicketTransport
 
 
 class TicketAmqp(AMQP):
     """For `Celery(amqp=...)`: every connection of the application reads tickets."""
 
     Connection = TicketConnection
-
-
-class FailoverTicketAmqp(AMQP):
-    """As `TicketAmqp`, where Sentinels tell which server it is."""
-
-    Connection = FailoverTicketConnection
-
-
-def amqp_for(broker_url: str) -> type[AMQP]:
-    return FailoverTicketAmqp if broker_url.startswith("sentinel:") else TicketAmqp
 
 
 def _is_ticket(message: object) -> bool:

@@ -10,7 +10,7 @@ import redis
 from pydantic import TypeAdapter
 
 from storage.database.keys import RedisKeys
-from storage.job_store.counter_audit import CounterDrift, CounterMismatch
+from storage.job_store.counter_audit import CounterMismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class AuditLog:
         self._redis = redis
         self._key = RedisKeys(key_prefix).single("audited")
 
-    def note(self, drift: CounterDrift) -> AuditRecord:
+    def note(self, drift: tuple[CounterMismatch, ...]) -> AuditRecord:
         """Keep this as the last result. Raises `StoreUnavailable`."""
-        record = AuditRecord(round(time.time() * 1000), drift.differences)
+        record = AuditRecord(round(time.time() * 1000), drift)
         self._redis.set(self._key, _RECORD.dump_json(record))
         return record
 

@@ -100,7 +100,7 @@ class Reconciler:
         return self._mark_all([JobId(job) for job in unfinished])
 
     def _finish(self) -> int:
-        mended = len(self._jobs.mend_counters().differences)
+        mended = len(self._jobs.mend_counters())
         self._guard.settle()
         return mended
 

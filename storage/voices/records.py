@@ -185,18 +185,3 @@ class BuildClaim:
     status: ClaimStatus
     artifact: CacheArtifact | None = None
     error: JobError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VoicePage:
-    voices: tuple[VoiceRecord, ...]
-    has_more: bool
-
-
-@dataclass(frozen=True, slots=True)
-class VoiceCachePage:
-    """One page of a list. The next one starts after `scanned_to`, which filters may move past the last cache."""
-
-    caches: tuple[VoiceCacheRecord, ...]
-    has_more: bool
-    scanned_to: str | None = None

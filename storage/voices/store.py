@@ -7,7 +7,7 @@ repeats it and is answered as if the first answer had arrived.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn, cast
 
 import redis
@@ -17,6 +17,7 @@ from rhapsode.contract.voices.names import name_key
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
 from storage.database.keys import VoiceKeys
+from storage.database.pages import CHUNK, ListPage, scanned_page
 from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
 from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
@@ -39,10 +40,8 @@ from storage.voices.records import (
     ClaimStatus,
     NewRecording,
     RequestOutcome,
-    VoiceCachePage,
     VoiceCacheRecord,
     VoiceCreation,
-    VoicePage,
     VoiceRecord,
     VoiceUpdate,
 )
@@ -54,7 +53,6 @@ MAX_VOICES = 100_000
 REQUEST_CHUNK = 100
 """Caches asked for in one call: Redis does nothing else for about so many times 30 microseconds."""
 
-READ_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000
 """Caches one `list_caches` call looks at before it hands the cursor back."""
 
@@ -104,10 +102,8 @@ class VoiceStore:
     def get_many(self, tenant: TenantId, voices: Sequence[VoiceId]) -> builtins.list[VoiceRecord | None]:
         """One record, or None, for each id."""
         found: list[VoiceRecord | None] = []
-        for start in range(0, len(voices), READ_CHUNK):
-            rows = read_hashes(
-                self._redis, (self._keys.of("voice", each) for each in voices[start : start + READ_CHUNK])
-            )
+        for start in range(0, len(voices), CHUNK):
+            rows = read_hashes(self._redis, (self._keys.of("voice", each) for each in voices[start : start + CHUNK]))
             found += [decode_voice(row) if row.get("tenant") == tenant else None for row in rows]
         return found
 
@@ -116,14 +112,14 @@ class VoiceStore:
         voice = cast("str | None", self._redis.hget(self._keys.of("names", tenant), name_key(name)))
         return None if voice is None else self.get_many(tenant, [VoiceId(voice)])[0]
 
-    def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> VoicePage:
+    def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> ListPage[VoiceId, VoiceRecord]:
         """The newest first; the next page comes after the last voice of this one."""
         bound = f"({after}" if after else "+"
         ids = self._redis.zrevrangebylex(self._keys.of("voices", tenant), bound, "-", start=0, num=limit + 1)
         wanted = cast("list[VoiceId]", ids)
         records = self.get_many(tenant, wanted[:limit])
         # One may have been deleted meanwhile.
-        return VoicePage(tuple(record for record in records if record), has_more=len(wanted) > limit)
+        return ListPage(tuple(filter(None, records)), wanted[limit - 1] if len(wanted) > limit else None)
 
     def update(self, tenant: TenantId, voice: VoiceId, changes: VoiceUpdate) -> VoiceRecord:
         """Raises `VoiceNotFound`, `VoiceGone` or `VoiceNameTaken`."""
@@ -196,26 +192,12 @@ class VoiceStore:
 
     def list_caches(
         self, tenant: TenantId, is_wanted: Callable[[VoiceCacheRecord], bool], after: str | None, limit: int
-    ) -> VoiceCachePage:
+    ) -> ListPage[str, VoiceCacheRecord]:
         """One page of the tenant's caches in the order of their voices.
 
-        Looks at `LIST_SCAN_LIMIT` caches at most: a page that the filter left short may still have successors, and
-        goes on after `scanned_to`.
+        Looks at `LIST_SCAN_LIMIT` caches at most: a page that the filter left short may still have successors.
         """
-        found: list[VoiceCacheRecord] = []
-        cursor = after
-        for _ in range(LIST_SCAN_LIMIT // READ_CHUNK):
-            names = self._cache_names(tenant, cursor)
-            for cache in self._read_caches(tenant, names):
-                if is_wanted(cache):
-                    if len(found) == limit:
-                        return VoiceCachePage(tuple(found), has_more=True, scanned_to=cursor)
-                    found.append(cache)
-                cursor = target_name(cache.target)
-            if len(names) < READ_CHUNK:
-                return VoiceCachePage(tuple(found), has_more=False, scanned_to=cursor)
-            cursor = names[-1]
-        return VoiceCachePage(tuple(found), has_more=True, scanned_to=cursor)
+        return scanned_page(self._cache_chunks(tenant, is_wanted, after), limit)
 
     # Builds
 
@@ -274,10 +256,18 @@ class VoiceStore:
         if names:
             self._redis.zrem(self._keys.single("garbage"), *names)
 
-    def _cache_names(self, tenant: TenantId, after: str | None) -> builtins.list[str]:
-        bound = f"({after}" if after else "-"
-        names = self._redis.zrangebylex(self._keys.of("cache_list", tenant), bound, "+", start=0, num=READ_CHUNK)
-        return cast("list[str]", names)
+    def _cache_chunks(
+        self, tenant: TenantId, is_wanted: Callable[[VoiceCacheRecord], bool], after: str | None
+    ) -> Iterator[builtins.list[tuple[str, VoiceCacheRecord | None]]]:
+        for _ in range(LIST_SCAN_LIMIT // CHUNK):
+            bound = f"({after}" if after else "-"
+            names = cast(
+                "list[str]",
+                self._redis.zrangebylex(self._keys.of("cache_list", tenant), bound, "+", start=0, num=CHUNK),
+            )
+            found = {target_name(cache.target): cache for cache in self._read_caches(tenant, names) if is_wanted(cache)}
+            yield [(name, found.get(name)) for name in names]
+            after = names[-1]
 
     def _read_caches(self, tenant: TenantId, names: Sequence[str]) -> builtins.list[VoiceCacheRecord]:
         if not names:

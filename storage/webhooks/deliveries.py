@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 
 import redis
-from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from rhapsode.contract.webhooks import DeliveryState
-from storage.database.functions import Clock, Functions, Value
+from storage.database.functions import Clock, Functions, Reply, Value
 from storage.ids import DeliveryId
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.webhooks.record_codec import decode_delivery, decode_secrets, encode_attempt, live_secrets
-from storage.webhooks.records import ClaimedDelivery, DeliveryClaim, DeliveryVerdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryVerdict
 
 LEASE_S = 30.0
 """How long an attempt stays with a worker that fell silent: twice what an attempt takes at most."""
@@ -26,39 +25,16 @@ CLAIM_BATCH = 50
 DUE_TARGETS = 128
 
 
-class _Row(BaseModel):
-    """A claimed delivery as the function answers it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    fence: int
-    is_suspect: bool
-    url: str
-    secrets: str
-    api_url: str
-    record: dict[str, str]
-
-    def delivery(self, now_ms: int) -> ClaimedDelivery:
-        return ClaimedDelivery(
-            decode_delivery(self.record | {"api_url": self.api_url}),
-            self.fence,
-            self.url,
-            live_secrets(decode_secrets(self.secrets), now_ms),
-            is_suspect=self.is_suspect,
-        )
-
-
-_CLAIMED = TypeAdapter(list[_Row])
-
-
 class WebhookQueue:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._call = Functions(redis, key_prefix, clock).call
 
-    def claim(self, worker: WorkerIdentity, now_ms: int, *, most: int, most_suspects: int) -> DeliveryClaim:
-        """The next deliveries that are due, under a lease each.
+    def claim(
+        self, worker: WorkerIdentity, now_ms: int, *, most: int, most_suspects: int
+    ) -> tuple[tuple[ClaimedDelivery, ...], bool]:
+        """The next deliveries that are due, under a lease each; and whether nothing more was due for the caller.
 
         most: `CLAIM_BATCH` at the most. most_suspects: of them, whose target has not proved that it answers.
         now_ms: Unix time here, by which secrets that were replaced expire.
@@ -71,8 +47,7 @@ class WebhookQueue:
             most=min(most, CLAIM_BATCH),
             most_suspects=most_suspects,
         )
-        claimed = _CLAIMED.validate_python(reply.rows("deliveries"))
-        return DeliveryClaim(tuple(row.delivery(now_ms) for row in claimed), reply.flag("is_drained"))
+        return tuple(_claimed(row, now_ms) for row in reply.parts("deliveries")), reply.flag("is_drained")
 
     def freeze(self, bodies: Mapping[DeliveryId, str]) -> dict[DeliveryId, str]:
         """The body that every attempt at each of them sends: this one, or the one that was given first. Those that are
@@ -100,6 +75,12 @@ class WebhookQueue:
         """A ticket for each claim that what is due now would take, of the first targets that wait."""
         count = self._call("webhook_due", limit=DUE_TARGETS).number("count")
         return Tickets({HOOKS_QUEUE: ceil(count / CLAIM_BATCH)}) if count else Tickets()
+
+
+def _claimed(row: Reply, now_ms: int) -> ClaimedDelivery:
+    record = decode_delivery(row.hash("record") | {"api_url": row.text("api_url")})
+    secrets = live_secrets(decode_secrets(row.text("secrets")), now_ms)
+    return ClaimedDelivery(record, row.number("fence"), row.text("url"), secrets, is_suspect=row.flag("is_suspect"))
 
 
 def _verdict(claimed: ClaimedDelivery, verdict: DeliveryVerdict) -> dict[str, Value]:

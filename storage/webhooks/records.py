@@ -124,14 +124,6 @@ class ClaimedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryClaim:
-    """is_drained: whether nothing more was due for the caller."""
-
-    deliveries: tuple[ClaimedDelivery, ...]
-    is_drained: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DeliveryVerdict:
     """What an attempt came to.
 
@@ -144,12 +136,3 @@ class DeliveryVerdict:
     retry_ms: int | None = None
     pause_ms: int = 0
     is_gone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryPage:
-    """`scanned_to`: the id the next page starts after."""
-
-    deliveries: tuple[DeliveryRecord, ...]
-    has_more: bool
-    scanned_to: DeliveryId | None = None

@@ -7,7 +7,6 @@ taken effect; the caller repeats it and is answered as if the first answer had a
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
 from typing import NoReturn, cast
 
 import redis
@@ -17,6 +16,7 @@ from rhapsode.contract.webhooks import DeliveryState
 from storage.database.functions import Clock, Functions, Reply
 from storage.database.hashes import read_hashes
 from storage.database.keys import WebhookKeys
+from storage.database.pages import CHUNK, ListPage, scanned_page
 from storage.errors import QuotaExceeded
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
 from storage.jobs.delivery_limits import MAX_ENDPOINTS
@@ -33,7 +33,6 @@ from storage.webhooks.record_codec import (
 )
 from storage.webhooks.records import (
     DeliveryAttempt,
-    DeliveryPage,
     DeliveryRecord,
     EndpointRecord,
     EndpointUpdate,
@@ -42,7 +41,6 @@ from storage.webhooks.records import (
 )
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600
-LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 1_000
 """Deliveries one list call looks at before it hands the cursor back."""
 
@@ -173,36 +171,25 @@ class WebhookStore:
         states: frozenset[DeliveryState],
         after: DeliveryId | None,
         limit: int,
-    ) -> DeliveryPage:
+    ) -> ListPage[DeliveryId, DeliveryRecord]:
         """One page of an endpoint's deliveries, newest first. Raises `EndpointNotFound` or `EndpointGone`."""
         self.get(tenant, endpoint)
         return self._page(self._keys.of("log", endpoint_target(endpoint)), tenant, states, after, limit)
 
     def job_deliveries(self, tenant: TenantId, job: JobId) -> builtins.list[DeliveryRecord]:
         """Every delivery that tells of the job, newest first, up to a hundred."""
-        page = self._page(self._keys.of("of_job", job), tenant, frozenset(), None, LIST_CHUNK)
-        return list(page.deliveries)
+        page = self._page(self._keys.of("of_job", job), tenant, frozenset(), None, CHUNK)
+        return list(page.entries)
 
     def _rotate(self, tenant: TenantId, endpoint: str, sealed: str, overlap_s: int | None) -> Reply:
         return self._call("webhook_secret", tenant=tenant, endpoint=endpoint, sealed=sealed, overlap_s=overlap_s)
 
     def _page(
         self, key: str, tenant: TenantId, states: frozenset[DeliveryState], after: DeliveryId | None, limit: int
-    ) -> DeliveryPage:
-        found: builtins.list[DeliveryRecord] = []
+    ) -> ListPage[DeliveryId, DeliveryRecord]:
         start = self._rank_after(key, after)
-        cursor = after
-        for begin in range(start, start + LIST_SCAN_LIMIT, LIST_CHUNK):
-            ids = cast("list[DeliveryId]", self._redis.zrevrange(key, begin, begin + LIST_CHUNK - 1))
-            for each, record in zip(ids, self._deliveries(ids), strict=True):
-                if record is not None and record.tenant == tenant and (not states or record.state in states):
-                    if len(found) == limit:
-                        return DeliveryPage(tuple(found), has_more=True, scanned_to=cursor)
-                    found.append(record)
-                cursor = each
-            if len(ids) < LIST_CHUNK:
-                return DeliveryPage(tuple(found), has_more=False, scanned_to=cursor)
-        return DeliveryPage(tuple(found), has_more=True, scanned_to=cursor)
+        begins = range(start, start + LIST_SCAN_LIMIT, CHUNK)
+        return scanned_page((self._chunk(key, begin, tenant, states) for begin in begins), limit)
 
     def _rank_after(self, key: str, after: DeliveryId | None) -> int:
         """A delivery that is forgotten meanwhile was among the oldest: nothing comes after it."""
@@ -211,10 +198,15 @@ class WebhookStore:
         rank = cast("int | None", self._redis.zrevrank(key, after))
         return self._redis.zcard(key) if rank is None else rank + 1
 
-    def _deliveries(self, ids: Sequence[DeliveryId]) -> builtins.list[DeliveryRecord | None]:
+    def _chunk(
+        self, key: str, begin: int, tenant: TenantId, states: frozenset[DeliveryState]
+    ) -> builtins.list[tuple[DeliveryId, DeliveryRecord | None]]:
+        ids = cast("list[DeliveryId]", self._redis.zrevrange(key, begin, begin + CHUNK - 1))
         rows = read_hashes(self._redis, (self._keys.of("delivery", each) for each in ids))
         # A delivery expires by time. The log is bounded by count and may still name it.
-        return [decode_delivery(row) if row else None for row in rows]
+        records = (decode_delivery(row) if row.get("tenant") == tenant else None for row in rows)
+        wanted = (each if each and (not states or each.state in states) else None for each in records)
+        return [*zip(ids, wanted, strict=True)]
 
     def _record(self, fields: dict[str, str]) -> EndpointRecord:
         target: Target = endpoint_target(EndpointId(fields["id"]))

@@ -262,7 +262,7 @@ class RunningSystem:
 
     def leftovers(self) -> Leftovers:
         with self.redis() as client:
-            drift = self.jobs(client).audit_counters().differences
+            drift = self.jobs(client).audit_counters()
             return Leftovers(
                 drift=tuple(f"{each.name}: {each.actual} instead of {each.expected}" for each in drift),
                 leases=int(client.zcard(KEYS.single("leases"))),

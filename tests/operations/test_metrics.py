@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import MetricsAccess
 from generators.metric_table import metric_table
-from storage.job_store.counter_audit import CounterDrift, CounterMismatch
+from storage.job_store.counter_audit import CounterMismatch
 from storage.recovery.audit_log import AuditLog
 from storage.runtime.config.settings import SettingsError, StorageSettings
 from storage.runtime.observability.metric_catalogue import CATALOGUE, Kind
@@ -47,7 +47,7 @@ def test_an_api_shows_what_waits_and_what_was_asked_of_it(storage_settings: Stor
         api.models.publish(SMALL)
         api.submit()
         start_job(api)
-        AuditLog(api.redis).note(CounterDrift((CounterMismatch("leases:", 0, 3),)))
+        AuditLog(api.redis).note((CounterMismatch("leases:", 0, 3),))
 
         seen = scrape(api.url)
 

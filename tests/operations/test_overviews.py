@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from rhapsode.contract.jobs.states import JobClass
-from storage.job_store.counter_audit import CounterDrift, CounterMismatch
+from storage.job_store.counter_audit import CounterMismatch
 from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.dead_letters import DeadLetters, DeadLetterUnknown
@@ -151,7 +151,7 @@ def test_the_last_audit_is_kept_for_all_to_see(redis_client: redis.Redis) -> Non
     log = AuditLog(redis_client)
     assert log.last() is None
 
-    noted = log.note(CounterDrift((CounterMismatch("leases:", 0, 3),)))
+    noted = log.note((CounterMismatch("leases:", 0, 3),))
 
     assert log.last() == noted
     assert QueueOverviews(redis_client).read().audited == noted
@@ -175,8 +175,8 @@ def test_counters_that_differ_are_given_what_was_counted(redis_client: redis.Red
     redis_client.hincrby("{rhapsode}:total", "audio_ms", 7_000)
     redis_client.hset("{rhapsode}:counters", "cpu", 4)
 
-    mended = {each.name for each in store.mend_counters().differences}
+    mended = {each.name for each in store.mend_counters()}
 
     assert mended == {f"ready:{GPU_QUEUE}", "audio_ms:total", "ready:cpu"}
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
     assert store.ready_counts() == {GPU_QUEUE: 3}

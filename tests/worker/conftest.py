@@ -11,7 +11,7 @@ import redis
 from storage.database.connections import open_artifacts
 from storage.job_store.control import JobControl
 from storage.job_store.plan_cache import PlanCache, VoicePlanCache
-from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.segment_reuse import ReuseIndex
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import WorkerIdentity
@@ -72,7 +72,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         ahead=ClaimAhead(engine.info.slots),
         voices=VoiceResolver(voice_store, artifacts, engine, PromptCache(1 << 20)),
         quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
-        norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
+        norms=NormsCache(SegmentReader(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
         postprocessor=InProcessPostProcessor(artifacts),
         packer=SegmentPacker(places=4, wait_s=1.0),

@@ -53,10 +53,10 @@ def run_ticket(services: WorkerServices, run: Run) -> None:
         if item is None:
             return
         made = run_item(item, services, run)
-        if not made.by_queue.get(services.queue) or not services.claims or time.monotonic() > until_s:
+        if not made[services.queue] or not services.claims or time.monotonic() > until_s:
             services.tickets.send(made)
             return
-        services.tickets.send(made.without_one(services.queue))
+        services.tickets.send(made - Tickets((services.queue,)))
 
 
 def claim(services: WorkerServices) -> ClaimedItem | None:

@@ -53,22 +53,22 @@ class WholeEnding:
 
     def finish(self, made: WholeResult) -> Tickets:
         item, artifacts = self.item, self.services.worker.artifacts
-        finish = self.services.worker.jobs.finish_whole(item.lease, made)
+        is_finished, tickets = self.services.worker.jobs.finish_whole(item.lease, made)
         audio_s = round(made.report.num_samples / made.report.sample_rate_hz, 3)
-        if not finish.is_finished:
+        if not is_finished:
             # As what makes files: loaded by the process that speaks only when there is something to delete.
             from worker.assembly.unused_files import delete_made
 
             logger.info("job changed meanwhile; its segment was taken", extra={"audio_s": audio_s})
             delete_made(item, artifacts)
-            return finish.tickets
+            return tickets
         if item.attempt > 1 or item.suspicions:
             # Likewise: only when a run before this one left some.
             from worker.assembly.unused_files import delete_earlier
 
             delete_earlier(item, made.artifacts, artifacts)
         logger.info("job finished", extra={"segments": 1, "audio_s": audio_s})
-        return finish.tickets
+        return tickets
 
 
 @dataclass(frozen=True, slots=True)

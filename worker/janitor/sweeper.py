@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from storage.errors import AuditOvertaken, JobGone, JobNotFound, StateConflict, StoreUnavailable
-from storage.ids import JobId, TenantId, WorkQueue
+from storage.ids import JobId, TenantId
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
@@ -98,16 +98,15 @@ class Janitor:
 
         A queue without ready items has no entry and is not asked about: an idle system costs the broker nothing.
         """
-        missing: dict[WorkQueue, int] = {}
+        missing = Tickets()
         for queue, wanted in self._jobs.wanted_tickets().items():
             number = min(wanted, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
                 TOPPED_UP.labels(queue).inc(number)
                 logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
-        tickets = Tickets(missing)
-        self._tickets.send(tickets)
-        return tickets
+        self._tickets.send(missing)
+        return missing
 
     def recall_batches(self) -> None:
         """Cancel the jobs of cancelled batches, each batch in turn; what is left is for the next tick."""
@@ -116,9 +115,9 @@ class Janitor:
             if not waiting:
                 return
             batch = waiting.popleft()
-            step = self._jobs.recall(batch)
-            self._tickets.send(step.tickets)
-            if step.has_more:
+            has_more, tickets = self._jobs.recall(batch)
+            self._tickets.send(tickets)
+            if has_more:
                 waiting.append(batch)
             else:
                 logger.info("jobs of a batch cancelled", extra={"batch": batch})
@@ -131,7 +130,7 @@ class Janitor:
             logger.info("no audit", extra={"error": str(error)})
             return
         self._audits.note(drift)
-        for each in drift.differences:
+        for each in drift:
             extra = {"counter": each.name, "expected": each.expected, "actual": each.actual}
             logger.error("counter drift", extra=extra)
 

@@ -25,7 +25,7 @@ class HookJanitor:
         returned = self._queue.reap(BATCH)
         if returned:
             logger.info("webhook attempts taken back", extra={"attempts": returned})
-        due = min(self._queue.due().total, self._ticket_cap)
+        due = min(self._queue.due().total(), self._ticket_cap)
         missing = due - self._tickets.waiting(HOOKS_QUEUE) if due else 0
         tickets = Tickets({HOOKS_QUEUE: missing}) if missing > 0 else Tickets()
         self._tickets.send(tickets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from storage.database.redis_errors import StateRedis
 from storage.errors import StorageError
-from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.segment_reuse import ReuseIndex
 from storage.queue.model_registry import ModelRegistry
 from storage.queue.worker_registry import REPORT_INTERVAL_S
@@ -163,7 +163,7 @@ def speech_services(
         ahead=ClaimAhead(slots),
         voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
         quality=_quality_gate(settings, engine.info, postprocessor),
-        norms=NormsCache(ResultSamples(redis, settings.key_prefix), engine.info.sample_rate_hz),
+        norms=NormsCache(SegmentReader(redis, settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis, settings.key_prefix),
         postprocessor=postprocessor,
         packer=SegmentPacker(slots // PLACES_SHARE),

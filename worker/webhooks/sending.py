@@ -21,7 +21,7 @@ from storage.runtime.observability.logs import delivery_fields
 from storage.runtime.observability.metrics import counter, histogram
 from storage.runtime.observability.tracing import span
 from storage.webhooks.deliveries import CLAIM_BATCH, LEASE_S, WebhookQueue
-from storage.webhooks.records import ClaimedDelivery, DeliveryClaim, DeliveryVerdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryVerdict
 from worker.items.leases.persistence import settle
 from worker.webhooks.attempts import Sender, made_body
 
@@ -143,20 +143,20 @@ class Deliverer:
         if room <= 0 or not self._claims():
             return True
         suspects = self._places.most_suspects - self._suspects_under_way
-        claim = await self._asked(
+        deliveries, is_drained = await self._asked(
             lambda: self._queue.claim(
                 self._worker, round(time.time() * 1000), most=room, most_suspects=max(0, min(room, suspects))
             )
         )
-        await self._begin(claim)
-        return claim.is_drained
+        await self._begin(deliveries)
+        return is_drained
 
-    async def _begin(self, claim: DeliveryClaim) -> None:
+    async def _begin(self, deliveries: Sequence[ClaimedDelivery]) -> None:
         """With their bodies stored, in one call for all that have none yet. Raises `StoreUnavailable`."""
-        made = {each.record.id: self._made(each) for each in claim.deliveries}
+        made = {each.record.id: self._made(each) for each in deliveries}
         fresh = {delivery: body for delivery, body in made.items() if isinstance(body, str)}
         frozen = await self._asked(lambda: self._queue.freeze(fresh)) if fresh else {}
-        for claimed in claim.deliveries:
+        for claimed in deliveries:
             fault = made[claimed.record.id]
             body = claimed.record.body or frozen.get(claimed.record.id)
             if isinstance(fault, Exception):

@@ -81,10 +81,10 @@ def list_jobs(
         services.jobs.store.get(tenant, JobId(parameters.batch_id))
     page = services.jobs.store.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
-    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    waiting = waiting_of_each(services, page.jobs)
-    data = [viewer.job(record, its_wait) for record, its_wait in zip(page.jobs, waiting, strict=True)]
-    return schemas.JobList(data=tuple(data), next_cursor=cursor, has_more=page.has_more)
+    cursor = encode_cursor(page.next_after) if page.next_after else None
+    waiting = waiting_of_each(services, page.entries)
+    data = [viewer.job(record, its_wait) for record, its_wait in zip(page.entries, waiting, strict=True)]
+    return schemas.JobList(data=tuple(data), next_cursor=cursor, has_more=cursor is not None)
 
 
 @router.get("/{job_id}", response_model=schemas.Job)

@@ -116,7 +116,7 @@ def list_voice_caches(
 
     after = decode_cursor(parameters.cursor, _CACHE_NAME)
     page = services.voices.list_caches(tenant, is_wanted, after, parameters.limit)
-    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
+    cursor = encode_cursor(page.next_after) if page.next_after else None
     return VoiceCacheList(
-        data=tuple(shown_cache(cache, cards) for cache in page.caches), next_cursor=cursor, has_more=page.has_more
+        data=tuple(shown_cache(cache, cards) for cache in page.entries), next_cursor=cursor, has_more=cursor is not None
     )

@@ -160,9 +160,9 @@ def _filtered(
             cursor,
             PAGE,
         )
-        voices += [cache.target.voice for cache in page.caches if cache.target.voice not in voices[-1:]]
-        cursor = page.scanned_to
-        if not page.has_more:
+        voices += [cache.target.voice for cache in page.entries if cache.target.voice not in voices[-1:]]
+        cursor = page.next_after
+        if cursor is None:
             break
     # One may have been deleted meanwhile.
     yield from filter(None, intake.voices.get_many(tenant, voices))
@@ -186,7 +186,7 @@ def _all_voices(intake: JobIntake, tenant: TenantId) -> Iterator[VoiceRecord]:
     after = None
     while True:
         page = intake.voices.list(tenant, after, PAGE)
-        yield from page.voices
-        if not page.has_more or not page.voices:
+        yield from page.entries
+        after = page.next_after
+        if after is None:
             return
-        after = page.voices[-1].id

@@ -104,10 +104,9 @@ local function given_word(job, item, fence, waited_ms) return lease_name(job.id,
 local function given_before(name)
   local works = {}
   for word in string.gmatch(redis.call('GET', name) or '', '%S+') do
-    -- A claim of a release before waits were reported has three parts.
-    local id, item, fence, waited_ms = string.match(word, '^([^|]*)|([^|]*)|(%d+)|?(%d*)$')
+    local id, item, fence, waited_ms = string.match(word, '^([^|]*)|([^|]*)|(%d+)|(%d+)$')
     local job, verdict = resolve(id, item, fence)
-    if verdict == 'held' then works[#works + 1] = work_of(job, item, fence, tonumber(waited_ms) or 0) end
+    if verdict == 'held' then works[#works + 1] = work_of(job, item, fence, tonumber(waited_ms)) end
   end
   return works
 end

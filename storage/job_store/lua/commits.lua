@@ -28,7 +28,7 @@ register('commit_plan', function(call)
   if call.input_chars then changes.input_chars = call.input_chars end
   if call.first_words ~= '' then changes.first_words = call.first_words end
   save(job, changes)
-  for _, warning in ipairs(call.warnings) do warn(job, warning) end
+  warn_all(job, call.warnings)
   -- Of voices, as many as there are places for are found out one by one.
   open_window(job, window, is_voice_job(job) and window or nil)
   return answer('ok')
@@ -200,8 +200,8 @@ register('finish', function(call)
 
   local created = replace_artifacts(job, artifacts)
   save(job, {spoken_by = call.spoken_by})
-  for _, code in ipairs(call.earlier_codes) do forget_warnings_of(job, code) end
-  for _, warning in ipairs(call.warnings) do warn(job, warning) end
+  for _, code in ipairs(call.earlier_codes) do forget_warnings(job, 'code', code) end
+  warn_all(job, call.warnings)
   tell_of_artifacts(job, created)
   succeed(job)
   return answer_record(id)

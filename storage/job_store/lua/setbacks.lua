@@ -1,11 +1,5 @@
 -- What became of items that did not go well: they failed, wait for something, or found a segment damaged.
 
-local function wait_for_retry(job, item, delay_ms)
-  redis.call('HSET', K.live .. job.id, item, 'W')
-  redis.call('ZADD', K.retries, text(now + delay_ms), job.id .. '|' .. item)
-  tally(job, 'retries:', 1)
-end
-
 -- call: job, item, fence, code, detail, max_attempts, rejected (attempts at the segment that were rejected), rejection
 --       (what these were, or ''), delay_ms (only if another try can help)
 -- -> ok | lost | aborted

@@ -1,7 +1,7 @@
 -- Segments are generated again, or use others of their takes: all that a call names, or none.
 
 -- call: job, tenant, items; seen_edits (one of each item) and seen_spec (that the caller saw), edits and spec (from now
---       on), changed (of each item, what its event says; absent in calls of earlier versions), most_takes, limits,
+--       on), changed (of each item, what its event says), most_takes, limits,
 --       window (the smallest); of an idempotency key, if there is one, its sha256 (key), fingerprint and key_ttl_s
 -- -> ok + record; conflict + state; changed; leased; unknown; full; mismatch; refused + see `refuse`;
 --    gone; missing

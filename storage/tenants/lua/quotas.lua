@@ -18,8 +18,3 @@ local function enqueue_quota_event(tenant, name, held, most)
     return {quota = name, held = held, limit = most, at_ms = now}
   end)
 end
-
--- What waiting does not help.
-local function refused(limit, held, most)
-  return {status = 'refused', limit = limit, held = text(held), most = text(most), wait_s = ''}
-end

@@ -34,15 +34,14 @@ register('voice_cache_request', function(call)
     if known and known ~= content then leave_build(known, name, READING_MS) end
     redis.call('HSET', V.caches .. voice, field, content)
     redis.call('ZADD', V.cache_list .. tenant, 0, name)
+    redis.call('SADD', V.users .. content, name)
     local build = load_build(content)
     if not build then
-      redis.call('SADD', V.users .. content, name)
       build = {content = content, version = 0}
       redis.call('HSET', V.build .. content, 'tenant', tenant, 'mode', wanted.mode, 'model', wanted.model,
         'model_revision', wanted.model_revision)
       start(build)
     else
-      join_build(build, name)
       ask(build)
       -- Another voice has the same content, and its cache serves this one at once.
       if known ~= content and build.state == 'ready' then

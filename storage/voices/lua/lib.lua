@@ -98,8 +98,6 @@ end
 
 local function cache_name(voice, field) return voice .. '|' .. field end
 
-local function join_build(build, name) redis.call('SADD', V.users .. build.content, name) end
-
 local function leave_build(content, name, delay_ms)
   redis.call('SREM', V.users .. content, name)
   local build = load_build(content)

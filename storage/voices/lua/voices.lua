@@ -1,7 +1,7 @@
 -- Voices: their records, names and recordings.
 
 -- call: voice, tenant, name (its key), most_voices, fields (of the record)
--- -> created + record; taken + voice (that has the name); refused + see `refused`
+-- -> created + record; taken + voice (that has the name); refused + see `refuse`
 register('voice_create', function(call)
   local id, tenant, name = call.voice, call.tenant, call.name
 
@@ -12,7 +12,7 @@ register('voice_create', function(call)
   local voices, most_voices = redis.call('ZCARD', V.voices .. tenant), limit_of(tenant, 'voices', call.most_voices)
   if voices >= most_voices then
     enqueue_quota_event(tenant, 'voices', voices, most_voices)
-    return refused('tenant_voices', voices, most_voices)
+    return refuse('tenant_voices', voices, most_voices)
   end
   redis.call('HSET', V.voice .. id, 'id', id, 'tenant', tenant, 'revision', 1, 'name_key', name,
     'created_at_ms', text(now), 'updated_at_ms', text(now))

@@ -64,7 +64,7 @@ def create(api: ServedApi, **fields: object) -> dict[str, Any]:
 def fail_next(api: ServedApi) -> None:
     """Play the worker: one attempt that comes to nothing, and there will be no other."""
     queue = WebhookQueue(api.redis)
-    (claimed,) = queue.claim(WorkerIdentity("hooks", "first"), 0, most=1, most_suspects=1).deliveries
+    (claimed,), _ = queue.claim(WorkerIdentity("hooks", "first"), 0, most=1, most_suspects=1)
     verdict = DeliveryVerdict(DeliveryAttempt(1_800_000_000_000, 12, 500, "status", "out of order"), is_delivered=False)
     queue.done([(claimed, verdict)])
 

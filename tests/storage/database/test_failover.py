@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from storage.database.connections import connect_redis, connect_redis_async
 from storage.errors import StoreUnavailable
 from storage.ids import JobId
-from storage.job_store.queue_position import QueuePositions
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
@@ -36,9 +35,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WatchedServers
 class Clients:
     """Submit one job after the other, and remember which were accepted and when."""
 
-    def __init__(self, jobs: JobStore, positions: QueuePositions) -> None:
+    def __init__(self, jobs: JobStore) -> None:
         self._jobs = jobs
-        self._positions = positions
         self.accepted: list[tuple[JobId, float]] = []
         self.refused = 0
         self._over = threading.Event()
@@ -59,7 +57,7 @@ class Clients:
                 if number % 2:
                     self._jobs.submit(wanted)
                 else:
-                    self._jobs.submit_placed(wanted, self._positions)
+                    self._jobs.submit_placed(wanted)
             except StoreUnavailable:
                 self.refused += 1
             else:
@@ -73,7 +71,7 @@ def test_no_accepted_job_is_lost_in_a_failover_and_everything_goes_on(servers: W
     with connect_redis(settings) as client:
         jobs = JobStore(client, accept_replicas=1)
         for _ in range(FAILOVERS):
-            clients = Clients(jobs, QueuePositions(client, accept_replicas=1))
+            clients = Clients(jobs)
             clients.start()
             until(lambda clients=clients: len(clients.accepted) > 20)
             lost = servers.primary()

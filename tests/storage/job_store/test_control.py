@@ -92,7 +92,7 @@ def test_a_reopened_job_has_a_new_run_and_keeps_what_it_made(
     ended = store.finish(claim(store, CPU_QUEUE).lease, [artifact(f"{job.id}/second")]).job
     assert (ended.state, ended.segments.done, ended.chars_done) == (JobState.SUCCEEDED, 3, 30)
     assert ended.expires_at_ms == clock.now_ms + 3_600_000
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_a_rerun_counts_for_what_is_left_of_it_only(redis_client: redis.Redis, clock: Clock) -> None:
@@ -175,9 +175,9 @@ def test_a_thousand_missing_segments_fit_into_one_retry(redis_client: redis.Redi
 
     again = control.retry(ALICE, job.id)
 
-    assert again.tickets.total >= opened > 1_000
+    assert again.tickets.total() >= opened > 1_000
     assert again.job.segments.done == 20
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_takes_come_to_an_end(store: JobStore, control: JobControl, reader: SegmentReader) -> None:
@@ -238,7 +238,7 @@ def test_many_segments_change_together_and_return_to_their_takes(
     assert [claim(store, GPU_QUEUE).lease.item for _ in range(3)] == ["0", "1", "2"]
     with pytest.raises(SegmentBusy):
         control.select_takes(ALICE, job.id, {0: 1, 2: 1})
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_takes_are_selected_together(store: JobStore, control: JobControl, reader: SegmentReader) -> None:
@@ -250,7 +250,7 @@ def test_takes_are_selected_together(store: JobStore, control: JobControl, reade
     assert (again.job.segments.done, again.job.phase) == (3, JobPhase.ASSEMBLING)
     states = reader.states(job.id)
     assert [(states.take(index), states.edit(index)) for index in range(3)] == [(1, UNEDITED)] * 3
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_a_rejected_attempt_is_the_result_of_the_failure_it_belongs_to(
@@ -272,7 +272,7 @@ def test_a_rejected_attempt_is_the_result_of_the_failure_it_belongs_to(
     assert (kept.job.state, kept.job.segments.done, kept.job.segments.failed) == (JobState.FAILED, 2, 0)
     assert reader.states(job.id).results[1].flags == ("noise",)
     assert control.retry(ALICE, job.id).job.phase is JobPhase.ASSEMBLING
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_one_refused_segment_leaves_the_others_as_they_are(

@@ -63,18 +63,18 @@ def test_a_job_that_comes_in_is_told_its_place_at_once(
     if not is_known:
         redis_client.function_flush()
 
-    submitted = store.submit_placed(submission(ALICE, 60_000, Priority.LOW), places)
+    submitted = store.submit_placed(submission(ALICE, 60_000, Priority.LOW))
 
     assert submitted.place == places.of_job(submitted.job)
     assert submitted.place is not None
     assert submitted.place.position == 1
 
 
-def test_a_repeat_is_told_no_place_of_a_job_that_it_did_not_make(store: JobStore, places: QueuePositions) -> None:
+def test_a_repeat_is_told_no_place_of_a_job_that_it_did_not_make(store: JobStore) -> None:
     key = IdempotencyKey("key", "fingerprint")
-    first = store.submit_placed(replace(submission(), idempotency=key), places)
+    first = store.submit_placed(replace(submission(), idempotency=key))
 
-    repeat = store.submit_placed(replace(submission(), idempotency=key), places)
+    repeat = store.submit_placed(replace(submission(), idempotency=key))
 
     assert (repeat.replayed, repeat.job.id, repeat.place) == (True, first.job.id, None)
 

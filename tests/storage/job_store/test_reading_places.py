@@ -69,7 +69,7 @@ def test_a_tenants_documents_take_half_of_the_places_and_others_have_the_rest(st
     found = [item.lease.job for item in claimed_all(store)]
 
     assert sorted(found) == sorted([*books[:2], *short])
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_a_long_text_counts_as_a_document_does(store: JobStore) -> None:
@@ -89,8 +89,8 @@ def test_the_next_document_is_read_when_one_has_been_in_the_order_in_which_they_
     (fourth,) = claimed_all(store)
 
     assert [first.lease.job, second.lease.job, third.lease.job, fourth.lease.job] == books
-    assert tickets.by_queue[CPU_QUEUE] == 1
-    assert store.audit_counters().differences == ()
+    assert tickets[CPU_QUEUE] == 1
+    assert store.audit_counters() == ()
 
 
 @pytest.mark.parametrize("end", ["release", "cancel", "worker lost"])
@@ -108,7 +108,7 @@ def test_a_place_is_free_however_the_reading_ends(store: JobStore, end: str) -> 
         store.release_worker(replace(WORKER, boot_id="second"))
 
     assert len(claimed_all(store)) == (2 if end == "worker lost" else 1)
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_one_that_waits_can_be_cancelled_and_paused(store: JobStore) -> None:
@@ -123,7 +123,7 @@ def test_one_that_waits_can_be_cancelled_and_paused(store: JobStore) -> None:
     assert [item.lease.job for item in claimed_all(store)] == [books[4]]
     store.resume(ALICE, books[3])
     assert claimed_all(store) == []
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_one_that_is_not_called_looks_again_by_itself(store: JobStore, redis_client: redis.Redis, clock: Clock) -> None:

@@ -57,7 +57,7 @@ def test_nothing_is_claimed_before_its_time_and_one_ticket_is_sent_then(store: J
 def test_a_time_that_has_passed_is_as_good_as_none(store: JobStore, clock: Clock) -> None:
     submitted = store.submit(scheduled(clock, in_s=0))
 
-    assert (submitted.job.is_scheduled, submitted.tickets.total) == (False, 1)
+    assert (submitted.job.is_scheduled, submitted.tickets.total()) == (False, 1)
 
 
 def test_no_wait_is_reckoned_with_what_may_not_start(store: JobStore, clock: Clock, redis_client: redis.Redis) -> None:
@@ -84,7 +84,7 @@ def test_a_deadline_that_passes_first_ends_the_job_unspent(store: JobStore, cloc
 
     assert (swept.jobs_expired, swept.jobs_woken) == (1, 0)
     assert store.get(ALICE, wanted.id).state is JobState.EXPIRED
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_a_paused_job_stays_paused_when_its_time_comes(store: JobStore, clock: Clock) -> None:
@@ -97,7 +97,7 @@ def test_a_paused_job_stays_paused_when_its_time_comes(store: JobStore, clock: C
     claimed = store.claim(CPU_QUEUE, WORKER, LEASE_S).item
     resumed = store.resume(ALICE, wanted.id)
 
-    assert (swept.jobs_woken, swept.tickets.total, claimed) == (1, 0, None)
+    assert (swept.jobs_woken, swept.tickets.total(), claimed) == (1, 0, None)
     assert resumed.tickets == Tickets({CPU_QUEUE: 1})
 
 
@@ -112,7 +112,7 @@ def test_a_cancelled_job_begins_at_once_when_it_is_retried(
 
     assert (cancelled.state, cancelled.is_scheduled) == (JobState.CANCELLED, False)
     assert (again.job.not_before_ms, again.tickets) == (None, Tickets({CPU_QUEUE: 1}))
-    assert store.audit_counters().differences == ()
+    assert store.audit_counters() == ()
 
 
 def test_the_time_is_moved_and_taken_away(store: JobStore, clock: Clock, redis_client: redis.Redis) -> None:

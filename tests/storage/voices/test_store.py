@@ -138,7 +138,7 @@ def test_a_deleted_voice_is_gone_and_its_name_is_free(store: VoiceStore, ada: Vo
 
     with pytest.raises(VoiceGone):
         store.get(ALICE, ada.id)
-    assert store.list(ALICE, None, 10).voices == ()
+    assert store.list(ALICE, None, 10).entries == ()
     assert list(store.discarded().values()) == [ada.source.key]
     store.create(new_voice("Ada"))
 
@@ -156,12 +156,12 @@ def test_voices_are_listed_by_age_page_by_page(store: VoiceStore) -> None:
     created = [store.create(new_voice(f"voice {n}")) for n in range(5)]
 
     first = store.list(ALICE, None, 2)
-    second = store.list(ALICE, first.voices[-1].id, 2)
-    third = store.list(ALICE, second.voices[-1].id, 2)
+    second = store.list(ALICE, first.next_after, 2)
+    third = store.list(ALICE, second.next_after, 2)
 
-    listed = [*first.voices, *second.voices, *third.voices]
+    listed = [*first.entries, *second.entries, *third.entries]
     assert listed == sorted(created, key=lambda record: record.id, reverse=True)
-    assert [first.has_more, second.has_more, third.has_more] == [True, True, False]
+    assert third.next_after is None
 
 
 def test_a_requested_cache_is_pending_until_it_is_built_and_ready_afterwards(
@@ -345,9 +345,9 @@ def test_caches_are_listed_by_state_page_by_page(world: VoiceWorld, store: Voice
     cursor: str | None = None
     while True:
         page = store.list_caches(ALICE, lambda cache: cache.state is CacheState.READY, cursor, 5)
-        found += [cache.target.voice for cache in page.caches]
-        cursor = page.scanned_to
-        if not page.has_more:
+        found += [cache.target.voice for cache in page.entries]
+        cursor = page.next_after
+        if cursor is None:
             break
 
     assert found == sorted(voice.id for voice in done)

@@ -246,12 +246,12 @@ class VoiceWorld:
         names = self.client.hgetall(self.keys.of("names", ALICE))
         assert names == {name_key(record.name): record.id for record in self.voices.values()}
         page = self.store.list_caches(ALICE, lambda _: True, None, 100)
-        for cache in page.caches:
+        for cache in page.entries:
             assert cache.content == content_of(self.voices[cache.target.voice])
             if cache.artifact is not None:
                 assert self.objects[cache.artifact.key] == cache.content.encode()
             assert (cache.state is CacheState.READY) <= (cache.artifact is not None)
-        self._check_builds({cache.content for cache in page.caches})
+        self._check_builds({cache.content for cache in page.entries})
 
     def _check_builds(self, listed: set[ContentKey]) -> None:
         root = self.keys.of("build", ContentKey(""))
@@ -263,7 +263,7 @@ class VoiceWorld:
         self.sweep()
         page = self.store.list_caches(ALICE, lambda _: True, None, 100)
         wanted = {record.source.key for record in self.voices.values()}
-        wanted |= {cache.artifact.key for cache in page.caches if cache.artifact is not None}
+        wanted |= {cache.artifact.key for cache in page.entries if cache.artifact is not None}
         assert set(self.objects) == wanted
 
 

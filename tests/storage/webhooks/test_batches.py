@@ -136,4 +136,4 @@ def test_what_is_due_gets_a_ticket_for_each_claim(world: WebhookWorld) -> None:
     for _ in range(4):
         world.end_job()
 
-    assert world.queue.due().by_queue == {HOOKS_QUEUE: 2}
+    assert world.queue.due() == {HOOKS_QUEUE: 2}

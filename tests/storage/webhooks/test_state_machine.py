@@ -71,7 +71,7 @@ class WebhookMachine(RuleBasedStateMachine):
 
     @rule(with_suspects=st.booleans())
     def claim(self, with_suspects: bool) -> None:
-        due = self.world.queue.due().total
+        due = self.world.queue.due().total()
         worker = WorkerIdentity(HOOKS.name, str(self.boot_id))
         claimed = self.world.claim(with_suspects=with_suspects, worker=worker)
         if claimed is not None:
@@ -81,7 +81,7 @@ class WebhookMachine(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 12), most_suspects=st.integers(0, 3))
     def claim_batch(self, most: int, most_suspects: int) -> None:
-        due = self.world.queue.due().total
+        due = self.world.queue.due().total()
         worker = WorkerIdentity(HOOKS.name, str(self.boot_id))
         claimed = self.world.claim_batch(most, most_suspects, worker)
         assert due > 0 or not claimed

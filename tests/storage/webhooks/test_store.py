@@ -103,8 +103,8 @@ def test_the_intent_is_in_the_same_script_as_the_end_and_its_ticket_comes_with_i
     outcome = world.jobs.cancel(ALICE, wanted.id)
 
     assert outcome.job.state is JobState.CANCELLED
-    assert outcome.tickets.by_queue == {HOOKS_QUEUE: 1}
-    assert world.queue.due().by_queue == {HOOKS_QUEUE: 1}
+    assert outcome.tickets == {HOOKS_QUEUE: 1}
+    assert world.queue.due() == {HOOKS_QUEUE: 1}
 
 
 def test_a_repeated_end_makes_no_second_delivery(world: WebhookWorld) -> None:
@@ -171,9 +171,9 @@ def test_a_failed_attempt_is_due_again_after_its_delay_and_not_before(world: Web
     assert world.fail(world.take(), 5_000) is DeliveryState.PENDING
     world.clock.advance(4.9)
     assert world.claim() is None
-    assert world.queue.due().total == 0
+    assert world.queue.due().total() == 0
     world.clock.advance(0.1)
-    assert world.queue.due().total == 1
+    assert world.queue.due().total() == 1
     claimed = world.take()
 
     assert (claimed.record.tries, claimed.record.attempts) == (1, 1)
@@ -352,7 +352,7 @@ def test_a_receiver_that_is_gone_is_disabled_and_others_are_told(world: WebhookW
     told = world.take()
     assert (told.record.endpoint, told.record.type) == (watching.id, "webhook_endpoint.disabled")
     assert world.claim() is None
-    states = {each.reason for each in world.store.list_deliveries(ALICE, dying.id, EVERYTHING, None, 10).deliveries}
+    states = {each.reason for each in world.store.list_deliveries(ALICE, dying.id, EVERYTHING, None, 10).entries}
     assert states == {"status", "endpoint_disabled"}
 
 
@@ -511,12 +511,12 @@ def test_deliveries_are_listed_newest_first_page_by_page_and_by_state(world: Web
     world.succeed(world.take())
 
     first = world.store.list_deliveries(ALICE, endpoint.id, EVERYTHING, None, 3)
-    rest = world.store.list_deliveries(ALICE, endpoint.id, EVERYTHING, first.scanned_to, 3)
+    rest = world.store.list_deliveries(ALICE, endpoint.id, EVERYTHING, first.next_after, 3)
     done = world.store.list_deliveries(ALICE, endpoint.id, frozenset({DeliveryState.DELIVERED}), None, 3)
 
-    assert [each.job for each in first.deliveries + rest.deliveries] == jobs[::-1]
-    assert (first.has_more, rest.has_more) == (True, False)
-    assert [each.job for each in done.deliveries] == jobs[:1]
+    assert [each.job for each in first.entries + rest.entries] == jobs[::-1]
+    assert rest.next_after is None
+    assert [each.job for each in done.entries] == jobs[:1]
 
 
 def test_a_job_past_its_deadline_tells_of_its_end_once(world: WebhookWorld) -> None:

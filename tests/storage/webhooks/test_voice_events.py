@@ -18,7 +18,7 @@ from tests.storage.webhooks.world import HOOKS, URL
 def told(client: redis.Redis) -> list[tuple[str, dict[str, object]]]:
     """Every event that waits, with its facts."""
     queue, found = WebhookQueue(client), []
-    while batch := queue.claim(HOOKS, round(time.time() * 1000), most=1, most_suspects=1).deliveries:
+    while batch := queue.claim(HOOKS, round(time.time() * 1000), most=1, most_suspects=1)[0]:
         found += [(claimed.record.type, json.loads(claimed.record.facts or "")) for claimed in batch]
         queue.done([(claimed, DeliveryVerdict(DeliveryAttempt(0, 1, 200, ""), is_delivered=True)) for claimed in batch])
     return found

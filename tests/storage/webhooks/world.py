@@ -53,7 +53,7 @@ class WebhookWorld:
         return claimed[0] if claimed else None
 
     def claim_batch(self, most: int, most_suspects: int, worker: WorkerIdentity = HOOKS) -> tuple[ClaimedDelivery, ...]:
-        return self.queue.claim(worker, self.clock.now_ms, most=most, most_suspects=most_suspects).deliveries
+        return self.queue.claim(worker, self.clock.now_ms, most=most, most_suspects=most_suspects)[0]
 
     def take(self) -> ClaimedDelivery:
         """The next delivery, which has to be there."""

@@ -59,7 +59,7 @@ def put_batch(studio: Studio, num_lines: int, not_before_ms: int | None = None) 
 
 
 def jobs_of(studio: Studio, batch: JobRecord) -> list[JobRecord]:
-    return list(studio.jobs.list(TENANT, JobQuery(batch=batch.id, newest_first=False, limit=1_000)).jobs)
+    return list(studio.jobs.list(TENANT, JobQuery(batch=batch.id, newest_first=False, limit=1_000)).entries)
 
 
 def test_a_shard_is_read_as_it_was_written_and_ids_follow_from_the_line() -> None:
@@ -99,7 +99,7 @@ def test_every_line_becomes_a_job_and_the_batch_ends_with_the_last(studio: Studi
     ended = studio.record(batch)
     assert (ended.state, ended.children.succeeded, ended.children.ended) == (JobState.SUCCEEDED, len(jobs), len(jobs))
     assert [event.type for event in EventLog(redis_client).read(batch.id)][-1] == "batch.completed"
-    assert studio.jobs.audit_counters().differences == ()
+    assert studio.jobs.audit_counters() == ()
 
 
 LINES = ("The lamp went out.", "Nobody came.", "A sentence of its own. " * 60, "It rained.")
@@ -122,7 +122,7 @@ def test_lines_of_one_segment_are_one_item_each_and_end_as_three_would(may_be_wh
     for job, text in zip(jobs, LINES, strict=True):
         assert {each.name for each in job.artifacts} == {"codes.safetensors", "manifest.json", "narration.wav"}
         assert studio.artifacts.get(job.input_key) == text.encode()
-    assert studio.jobs.audit_counters().differences == ()
+    assert studio.jobs.audit_counters() == ()
 
 
 def test_jobs_of_a_batch_and_batches_are_lists_of_their_own(studio: Studio) -> None:
@@ -130,8 +130,8 @@ def test_jobs_of_a_batch_and_batches_are_lists_of_their_own(studio: Studio) -> N
     first, second = put_batch(studio, 2), put_batch(studio, 1)
     studio.drain()
 
-    assert [job.id for job in studio.jobs.list_batches(TENANT, None, 10).jobs] == [second.id, first.id]
-    everything = {job.id for job in studio.jobs.list(TENANT, JobQuery(limit=100)).jobs}
+    assert [job.id for job in studio.jobs.list_batches(TENANT, None, 10).entries] == [second.id, first.id]
+    everything = {job.id for job in studio.jobs.list(TENANT, JobQuery(limit=100)).entries}
     assert everything == {alone.id, *(job.id for batch in (first, second) for job in jobs_of(studio, batch))}
 
 
@@ -167,7 +167,7 @@ def test_a_batch_waits_for_room_and_loses_no_line(studio: Studio, redis_client: 
 
     assert studio.record(batch).children.succeeded == 9
     assert studio.record(batch).retries == 0
-    assert narrow.audit_counters().differences == ()
+    assert narrow.audit_counters() == ()
 
 
 def test_no_line_becomes_a_job_once_the_batch_is_cancelled(studio: Studio) -> None:

@@ -110,7 +110,7 @@ def test_a_retried_job_builds_what_failed_and_nothing_else(
     assert (ended.state, ended.segments.done, ended.segments.failed) == (JobState.SUCCEEDED, 2, 0)
     assert cache_of(store, late).state is CacheState.READY
     assert cache_of(store, good).finished_at_ms == first
-    assert studio.jobs.audit_counters().differences == ()
+    assert studio.jobs.audit_counters() == ()
 
 
 def test_what_is_ready_is_not_built_again_unless_a_rebuild_is_asked_for(studio: Studio, store: VoiceStore) -> None:
@@ -189,7 +189,7 @@ def test_an_item_waits_for_a_build_of_another(studio: Studio, store: VoiceStore)
 
     record = studio.record(job)
     assert (record.segments.done, record.segments.failed, record.retries) == (0, 0, 0)
-    assert studio.jobs.audit_counters().differences == ()
+    assert studio.jobs.audit_counters() == ()
 
 
 def test_a_narration_that_waits_starts_when_its_voice_is_ready(studio: Studio, store: VoiceStore) -> None:
@@ -237,4 +237,4 @@ def test_a_narration_speaks_with_the_embedding_it_brought_along(studio: Studio, 
 
     assert studio.record(job).state is JobState.SUCCEEDED
     assert list(studio.artifacts.list("voice-caches/")) == []
-    assert store.list_caches(TENANT, lambda _: True, None, 10).caches == ()
+    assert store.list_caches(TENANT, lambda _: True, None, 10).entries == ()

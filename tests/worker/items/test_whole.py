@@ -20,9 +20,10 @@ from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import StoreUnavailable
 from storage.job_store.control import JobControl, JobUpdate
-from storage.job_store.leases import WholeFinish, WholeResult
+from storage.job_store.leases import WholeResult
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
+from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import Lease
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
@@ -119,7 +120,7 @@ def test_a_whole_job_ends_as_three_items_would(
     assert told[1] == told[0]
     assert _usage(redis_client, storage_settings) - usage == usage
     assert not studio.jobs.ready_counts()
-    assert studio.jobs.audit_counters().differences == ()
+    assert studio.jobs.audit_counters() == ()
     assert redis_client.hgetall(keys_of_redis.single("total")) in ({}, {"jobs": "0", "audio_ms": "0"})
 
 
@@ -242,7 +243,7 @@ def test_an_answer_that_got_lost_changes_nothing(studio: Studio) -> None:
     assert record.state is JobState.SUCCEEDED
     assert forgetful.finishes == 2
     assert record.segments.done == 1
-    assert studio.jobs.audit_counters().differences == ()
+    assert studio.jobs.audit_counters() == ()
 
 
 def test_a_result_that_nobody_takes_leaves_nothing(studio: Studio) -> None:
@@ -301,7 +302,7 @@ class _ForgetfulStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._jobs, name)
 
-    def finish_whole(self, lease: Lease, made: WholeResult) -> WholeFinish:
+    def finish_whole(self, lease: Lease, made: WholeResult) -> tuple[bool, Tickets]:
         self.finishes += 1
         finish = self._jobs.finish_whole(lease, made)
         if self.finishes == 1:

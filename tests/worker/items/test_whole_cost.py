@@ -19,12 +19,10 @@ from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.quality import Gate
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
-from storage.job_store.queue_position import QueuePositions
 from storage.jobs.submissions import Submission, with_plan
 from storage.jobs.tickets import Tickets
 from storage.jobs.whole_plan import whole_plan
 from storage.objects import keys
-from storage.runtime.config.settings import StorageSettings
 from tests.threads import join_in_time
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
@@ -95,9 +93,7 @@ def watched(client: redis.Redis) -> Generator[Commands]:
         join_in_time(thread)
 
 
-def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(
-    studio: Studio, storage_settings: StorageSettings, redis_client: redis.Redis
-) -> None:
+def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(studio: Studio, redis_client: redis.Redis) -> None:
     store = FailingStore(studio.artifacts)
     studio = studio.with_artifacts(store)
     # Functions are loaded, and what a tenant's first job makes is there.
@@ -105,7 +101,7 @@ def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(
     studio.drain()
     store.puts.clear()
     store.writes = 0
-    job, places = new_job_id(), QueuePositions(redis_client, storage_settings.key_prefix)
+    job = new_job_id()
     whole = whole_plan(TEXT, SHORT)
     assert whole is not None
     wanted = Submission(
@@ -113,7 +109,7 @@ def test_a_whole_job_is_three_functions_one_ticket_and_four_objects(
     )
 
     with watched(redis_client) as seen:
-        submitted = studio.jobs.submit_placed(with_plan(wanted, whole), places)
+        submitted = studio.jobs.submit_placed(with_plan(wanted, whole))
         studio.run_one(GPU_QUEUE)
 
     assert studio.jobs.get(TENANT, job).state is JobState.SUCCEEDED

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from rhapsode.contract.jobs.output import OutputFormat
 from storage.audio.description import Description, Track
-from storage.audio.encoding import BYTES_PER_SAMPLE
+from storage.audio.wav import BYTES_PER_SAMPLE
 from storage.jobs.chapter_files import ChapterFile, file_name, object_name
 from storage.objects.store import StoredObject
 from storage.segments.timeline import Placed

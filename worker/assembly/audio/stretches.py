@@ -13,7 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
-from storage.audio.encoding import BYTES_PER_SAMPLE, Packet, encoded_stretch
+from storage.audio.encoding import Packet, encoded_stretch
+from storage.audio.wav import BYTES_PER_SAMPLE
 from worker.engine.cores import usable_cores
 
 LEAST_S, MOST_S = 40, 60

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from reading.plan.plan import Plan
 from storage.ids import JobId
-from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reads import SegmentReader
 from storage.segments.results import LEFT_OUT, SegmentResult
 from storage.segments.timeline import MARGIN_S
 from worker.speech.quality.expectation import DurationModel
@@ -45,7 +45,7 @@ class _Known:
 class NormsCache:
     """Thread-safe. Norms are of one speaker: a dialogue has as many paces as voices."""
 
-    def __init__(self, results: ResultSamples, sample_rate_hz: int) -> None:
+    def __init__(self, results: SegmentReader, sample_rate_hz: int) -> None:
         self._results = results
         self._sample_rate_hz = sample_rate_hz
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class NormsCache:
         with self._lock:
             known = self._known.get((job, speaker))
         if known is None or time.monotonic() >= known.until_s:
-            results = self._results.read(job, SAMPLE)
+            results = self._results.sample(job, SAMPLE)
             norms = job_norms(_heard(results, speaker, plan, self._sample_rate_hz), model)
             known = _Known(norms, time.monotonic() + (UNKNOWN_AGE_S if norms is None else MAX_AGE_S))
             with self._lock:

@@ -53,12 +53,12 @@ local function check_admission(scope, held_key, audio_ms, max_jobs, max_audio)
   return nil
 end
 
--- The answer that refuses one more job of so much audio, or nil. limits: jobs and audio_ms of a tenant, all_jobs and
--- all_audio_ms; what is left out is not limited.
+-- The answer that refuses one more job of so much audio, or nil. limits: tenant_jobs, tenant_audio_ms, total_jobs and
+-- total_audio_ms; what is left out is not limited.
 local function admission_refusal(tenant, audio_ms, limits)
-  local refusal = check_admission(tenant, K.admission .. tenant, audio_ms, limit_of(tenant, 'jobs', limits.jobs),
-    limit_of(tenant, 'audio_ms', limits.audio_ms))
+  local refusal = check_admission(tenant, K.admission .. tenant, audio_ms, limit_of(tenant, 'jobs', limits.tenant_jobs),
+    limit_of(tenant, 'audio_ms', limits.tenant_audio_ms))
   if refusal then return refusal end
-  return check_admission(EVERYBODY, K.total, audio_ms, limits.all_jobs or math.huge,
-    limits.all_audio_ms or math.huge)
+  return check_admission(EVERYBODY, K.total, audio_ms, limits.total_jobs or math.huge,
+    limits.total_audio_ms or math.huge)
 end

@@ -83,36 +83,24 @@ local function write_warnings(job, warnings)
   else redis.call('HDEL', K.job .. job.id, 'warnings') end
 end
 
--- `warning` has code and detail, and segment (a number) if it is about one.
-local function warn(job, warning)
-  local warnings = read_warnings(job)
-  if #warnings >= WARNINGS_KEPT then return end
-  warnings[#warnings + 1] = warning
-  write_warnings(job, warnings)
-end
-
+-- Each has code and detail, and segment (a number) if it is about one.
 local function warn_all(job, more)
   if #more == 0 then return end
   local warnings = read_warnings(job)
+  local known = #warnings
   for _, warning in ipairs(more) do
     if #warnings < WARNINGS_KEPT then warnings[#warnings + 1] = warning end
   end
-  write_warnings(job, warnings)
+  if #warnings > known then write_warnings(job, warnings) end
 end
 
-local function forget_warnings(job, segment)
-  local kept = {}
-  for _, warning in ipairs(read_warnings(job)) do
-    if warning.segment ~= segment then kept[#kept + 1] = warning end
-  end
-  write_warnings(job, kept)
-end
+local function warn(job, warning) warn_all(job, {warning}) end
 
-local function forget_warnings_of(job, code)
-  local known = read_warnings(job)
-  local kept = {}
+-- Those whose field, code or segment, has this value.
+local function forget_warnings(job, field, value)
+  local known, kept = read_warnings(job), {}
   for _, warning in ipairs(known) do
-    if warning.code ~= code then kept[#kept + 1] = warning end
+    if warning[field] ~= value then kept[#kept + 1] = warning end
   end
   if #kept < #known then write_warnings(job, kept) end
 end

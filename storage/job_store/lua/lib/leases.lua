@@ -10,13 +10,40 @@ local function read_lease(job_id, item)
   return fence, worker, kind == 'A'
 end
 
+-- Waiting for a time, and some items for a place that may be free before it.
+
+local MOST_PASSED = 100
+
+local function wait_for_retry(job, item, delay_ms)
+  redis.call('HSET', K.live .. job.id, item, 'W')
+  redis.call('ZADD', K.retries, text(now + delay_ms), job.id .. '|' .. item)
+  tally(job, 'retries:', 1)
+end
+
+-- A place is free: the first that waits in this set may have it. The set holds items, or jobs whose plans wait.
+-- -> its job, or nil if none waits
+local function admit_first(key)
+  for _ = 1, MOST_PASSED do
+    local name = redis.call('ZPOPMIN', key)[1]
+    if not name then return nil end
+    local id, item = string.match(name, '^([^|]*)|?(.*)$')
+    if item == '' then item = 'plan' end
+    local job = redis.call('ZSCORE', K.retries, id .. '|' .. item) and load_job(id)
+    if job then
+      forget_retry(job, item)
+      make_ready(job, item, 'LPUSH')
+      if job.state ~= 'paused' then return id end
+    end
+  end
+  return nil
+end
+
 -- Reading. What is long, or a document, may take seconds until it is planned; such jobs are `bulky`. A tenant has at most
 -- half of the places of the workers that plan for them, so that one tenant's documents do not keep all others waiting. What
 -- is over that waits in K.unread for one of the tenant's to be read, and like any retry for its next look, should none
 -- call it.
 
 local READ_AGAIN_MS = 60000
-local MOST_PASSED = 100
 
 local function is_reading(job, item) return item == 'plan' and job.bulky == '1' end
 
@@ -40,25 +67,14 @@ local function has_reading_place(job) return count_reading(job.tenant) < reading
 
 -- The job's plan, which no queue holds any more.
 local function await_reading_place(job)
-  redis.call('HSET', K.live .. job.id, 'plan', 'W')
-  redis.call('ZADD', K.retries, text(now + READ_AGAIN_MS), job.id .. '|plan')
+  wait_for_retry(job, 'plan', READ_AGAIN_MS)
   redis.call('ZADD', K.unread .. job.tenant, text(now), job.id)
-  tally(job, 'retries:', 1)
 end
 
 -- One of the tenant's has been read, or is not read any more.
 local function end_reading(tenant, name)
   redis.call('SREM', K.reading .. tenant, name)
-  for _ = 1, MOST_PASSED do
-    local id = redis.call('ZPOPMIN', K.unread .. tenant)[1]
-    if not id then return end
-    local job = redis.call('ZSCORE', K.retries, id .. '|plan') and load_job(id)
-    if job then
-      forget_retry(job, 'plan')
-      make_ready(job, 'plan', 'LPUSH')
-      if job.state ~= 'paused' then return end
-    end
-  end
+  admit_first(K.unread .. tenant)
 end
 
 local function forget_lease(job, item, fence, worker)

@@ -17,11 +17,8 @@ local function file_take(job, item, number)
   set_or_clear(K.edits .. job.id, filed(item, number), edit_of(job, item))
 end
 
--- What the call changes of its item: names with commas. nil if the call does not say it.
-local function changed_of(call, place)
-  local changed = call.changed and call.changed[place]
-  return changed ~= '' and changed or nil
-end
+-- What the call changes of its item: names with commas. nil if it does not say.
+local function changed_of(call, place) return call.changed[place] ~= '' and call.changed[place] or nil end
 
 local function is_done(job, item)
   local line = redis.call('HGET', K.results .. job.id, item)

@@ -52,6 +52,6 @@ local function take_back_result(job, item)
   redis.call('HDEL', K.results .. job.id, item)
   local result = read_result(line)
   count_result(job, result, -1)
-  if result.is_flagged then forget_warnings(job, tonumber(item)) end
+  if result.is_flagged then forget_warnings(job, 'segment', tonumber(item)) end
   return line
 end

@@ -6,21 +6,7 @@ local function is_voice_job(job) return job.kind == 'voice_cache' end
 -- for its next look like any other, and in K.voice_slot_waiters for a voice that leaves, which makes room for the
 -- one that came first.
 
--- A place is free: returns the job whose voice may have it, or nil if none waits.
-local function admit_waiter(queue)
-  for _ = 1, MOST_PASSED do
-    local name = redis.call('ZPOPMIN', K.voice_slot_waiters .. queue)[1]
-    if not name then return nil end
-    local id, item = string.match(name, '^([^|]*)|([^|]*)$')
-    local job = redis.call('ZSCORE', K.retries, name) and load_job(id)
-    if job then
-      forget_retry(job, item)
-      make_ready(job, item, 'LPUSH')
-      if job.state ~= 'paused' then return id end
-    end
-  end
-  return nil
-end
+local function admit_waiter(queue) return admit_first(K.voice_slot_waiters .. queue) end
 
 -- After a voice of this job, whatever became of it. Where none waits for a place there may be more than the one that is
 -- free now: another voice is opened to see, and waits if there are not.

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat, Tags
 from storage.audio.description import Description
-from storage.audio.encoding import BYTES_PER_SAMPLE, encoded_stretch
+from storage.audio.encoding import encoded_stretch
+from storage.audio.wav import BYTES_PER_SAMPLE
 from tests.worker.assembly.studio import voice_like
 from worker.assembly.audio import audio_files, stretches
 from worker.assembly.audio.audio_files import audio_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from storage.database.redis_errors import StateRedis
 from storage.ids import JobId
-from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reads import SegmentReader
 from worker.speech.quality.norms_cache import MAX_JOBS, NormsCache, Voice
 from worker.speech.quality.sound.timbre import LEAST_UTTERANCES, Timbre
 
@@ -14,7 +14,7 @@ def voice(job: str = "job", speaker: str = "MARY", instructions: str = "") -> Vo
 
 
 def test_a_voice_is_known_by_its_own_utterances_alone() -> None:
-    norms = NormsCache(ResultSamples(StateRedis()), 24_000)
+    norms = NormsCache(SegmentReader(StateRedis()), 24_000)
     low, high = Timbre(100.0, (-10.0,) * 12), Timbre(200.0, (-20.0,) * 12)
 
     for _ in range(LEAST_UTTERANCES):
@@ -31,7 +31,7 @@ def test_a_voice_is_known_by_its_own_utterances_alone() -> None:
 
 
 def test_what_was_not_heard_for_the_longest_time_is_forgotten() -> None:
-    norms = NormsCache(ResultSamples(StateRedis()), 24_000)
+    norms = NormsCache(SegmentReader(StateRedis()), 24_000)
 
     for number in range(MAX_JOBS + 1):
         for _ in range(LEAST_UTTERANCES):
