@@ -21,8 +21,7 @@ from api.voices.consent import actor_of
 from api.voices.creation import embedding_model, put_embedding
 from api.voices.embedding import embedding_of
 from api.voices.embedding_input import pack_embedding
-from api.voices.matching import find_own_voice, speaker_of
-from api.voices.names import built_in_speaker
+from api.voices.matching import built_in_speaker, find_own_voice, speaker_of
 from rhapsode.contract.voices.voices import BlendOrder
 from storage.errors import AdmissionRefused, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
