@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.acceptance.acceptance import find_response
 from api.access.caller_key import caller_key
@@ -20,7 +20,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.batches.lines import MAX_LINES, store_shards
 from api.dependencies import Links, Services, Tenant, id_like
 from api.http.bodies import body, refer
-from api.http.cursors import PageQuery, decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, StrictQuery, decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
@@ -56,10 +56,8 @@ _BODY = body(
 _RESULTS: dict[int | str, dict[str, Any]] = {200: {"content": {LINE_TYPES[0]: {"schema": refer(BatchResult)}}}}
 
 
-class ResultsQuery(BaseModel):
+class ResultsQuery(StrictQuery):
     """Lines of the results, counted from 0 as they are sent; the file's own empty lines do not count."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     offset: int = Field(default=0, ge=0, le=MAX_LINES)
     limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES)

@@ -11,9 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.http.problems.problem import FieldViolation, invalid
 
 
-class PageQuery(BaseModel):
+class StrictQuery(BaseModel):
+    """A query whose parameters are all known."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+
+class PageQuery(StrictQuery):
     limit: int = Field(default=20, ge=1, le=100)
     cursor: str | None = Field(default=None, max_length=200)
 

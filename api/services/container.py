@@ -186,10 +186,13 @@ async def open_services(settings: ApiSettings, limits: ApiLimits) -> AsyncGenera
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "requests"))
     journal = Journal(artifacts, settings.key_prefix)
     operators = _operators(settings, client, artifacts, WorkerRegistry(client, settings.key_prefix))
+    recorder = FleetRecorder(
+        *(operators.queue_overviews, operators.worker_registry, operators.dead_letters, operators.fleet_history)
+    )
     try:
         async with (
             _open_live(settings, limits, client, event_client, operators.worker_registry) as live,
-            recording(_recorder_of(operators)),
+            recording(recorder),
             open_event_feeds(event_client, settings.key_prefix) as events,
         ):
             intake = _intake(settings, client, artifacts, journal, tickets, live.recent_models)
@@ -286,10 +289,4 @@ def _operators(
         audit_log=AuditLog(client, prefix),
         probes=CapacityLimiter(MAX_PROBES),
         outages=Outages(),
-    )
-
-
-def _recorder_of(operators: OperatorServices) -> FleetRecorder:
-    return FleetRecorder(
-        *(operators.queue_overviews, operators.worker_registry, operators.dead_letters, operators.fleet_history)
     )

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import KnownAsked, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import StrictQuery, decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S
 from api.http.parsing import parse_body
 from api.http.problems.problem import problem
@@ -33,9 +33,7 @@ MOST_NAMED = 20
 """Names that a refusal lists."""
 
 
-class ArtifactListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ArtifactListQuery(StrictQuery):
     limit: int = Field(default=100, ge=1, le=1_000)
     cursor: str | None = Field(default=None, max_length=100)
 

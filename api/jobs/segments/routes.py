@@ -9,12 +9,12 @@ from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import StrictQuery, decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.http.problems.problem import HttpProblem, invalid_field, problem, segment_damaged
@@ -52,12 +52,10 @@ router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["segments"], route_class=Id
 _CURSOR = re.compile(r"segment [0-9]{1,7}")
 
 
-class SegmentListQuery(BaseModel):
+class SegmentListQuery(StrictQuery):
     """`state` may be repeated. `flagged`: only those that were kept although they did not pass, or only the others."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    state: list[SegmentState] = []
+    state: list[SegmentState] = Field(default=[])
     flagged: Literal["true", "false"] | None = None
     limit: int = Field(default=100, ge=1, le=1_000)
     cursor: str | None = Field(default=None, max_length=100)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.dependencies import KnownJobId, Links, Services, Tenant
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import StrictQuery, decode_cursor, encode_cursor
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.planned_job import plan_of, read_segments
 from api.services.container import ApiServices
@@ -30,10 +30,8 @@ router = APIRouter(prefix="/v1/jobs/{job_id}/waveform", tags=["segments"])
 _CURSOR = re.compile(r"peaks [0-9]{1,7}")
 
 
-class WaveformQuery(BaseModel):
+class WaveformQuery(StrictQuery):
     """`first`: index of the first segment that is wanted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=200)
     cursor: str | None = Field(default=None, max_length=100)
