@@ -84,11 +84,8 @@ class AsyncWebhooks:
         self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
     ) -> AsyncIterator[WebhookDelivery]:
         """What was sent to it and what waits, newest first, fetched page by page."""
-        path, wanted = (
-            f"{path_of(ENDPOINTS, endpoint)}/deliveries",
-            [("state", state.value) for state in sorted(set(states))],
-        )
-        params = (*wanted, *given(limit=page_size))
+        path = f"{path_of(ENDPOINTS, endpoint)}/deliveries"
+        params = (*(("state", state.value) for state in sorted(set(states))), *given(limit=page_size))
         return each_of(self._send, ApiCall("GET", path, resource(WebhookDeliveryList), params=params))
 
     async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
