@@ -41,7 +41,6 @@ from storage.jobs.batches import SHARD_LINES, BatchSpec, child_id, num_shards
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.objects import keys
-from storage.objects.store import ArtifactStore
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=IdempotentRoute)
 
@@ -262,14 +261,11 @@ def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted
     viewer = JobViewer(services.artifacts, links, time.time())
     for index in range(wanted.start // SHARD_LINES, num_shards(wanted.stop) if wanted else 0):
         first = index * SHARD_LINES
-        lines = _shard(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
+        shard = decode_shard(services.artifacts.get(keys.batch_shard(batch.tenant, batch.id, index)))
+        lines = shard[max(0, wanted.start - first) : wanted.stop - first]
         jobs = services.jobs.store.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
         for line, record in zip(lines, jobs, strict=True):
             yield _result(line, record, viewer).model_dump_json().encode() + b"\n"
-
-
-def _shard(artifacts: ArtifactStore, batch: JobRecord, index: int) -> tuple[BatchLine, ...]:
-    return decode_shard(artifacts.get(keys.batch_shard(batch.tenant, batch.id, index)))
 
 
 def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> BatchResult:

@@ -26,6 +26,12 @@ def encode_cursor(last: str) -> str:
     return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
 
 
+def next_place(cursor: str | None, kind: str) -> int | None:
+    """Behind the place that the cursor is of, `kind` and a number, as `segment 12`. Raises as `decode_cursor`."""
+    entry = decode_cursor(cursor, re.compile(rf"{kind} [0-9]{{1,7}}"))
+    return None if entry is None else int(entry.removeprefix(kind)) + 1
+
+
 def decode_cursor(cursor: str | None, form: re.Pattern[str]) -> str | None:
     """form: of the list's entries. Raises an `HttpProblem` for a cursor of another list."""
     if cursor is None:

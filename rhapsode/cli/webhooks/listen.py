@@ -16,8 +16,8 @@ from rhapsode.errors import InvalidRequest
 from rhapsode.webhooks import MAX_BODY_BYTES, WebhookEvent, WebhookRefused, verify
 
 if TYPE_CHECKING:
+    from rhapsode.client.secret_answers import CreatedWebhookEndpoint
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.client.webhook_endpoints import CreatedWebhookEndpoint
 
 LOOK_S = 0.5
 """The longest delay of Ctrl-C."""

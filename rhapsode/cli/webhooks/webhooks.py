@@ -36,10 +36,10 @@ def add(
     description: NoteOption = "",
 ) -> None:
     """Add a receiver and print its secret once. Without --event it receives the ends of jobs."""
-    from rhapsode.client.webhook_endpoints import FINAL_EVENTS
+    from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 
     with connected(common) as client:
-        made = client.webhooks.create(url, event or FINAL_EVENTS, description=description)
+        made = client.webhooks.create(url, event or FINAL_JOB_EVENTS, description=description)
     common.echo(made, f"{made.id} {made.url}\nsecret {made.secret}")
 
 

@@ -8,7 +8,8 @@ from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.calls import ApiCall, entries, given, job_path, nothing, path_of, resource, shown_once
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
-from rhapsode.client.webhook_endpoints import FINAL_EVENTS, CreatedWebhookEndpoint, SetWebhookSecret
+from rhapsode.client.secret_answers import CreatedWebhookEndpoint, SetWebhookSecret
+from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import (
     DeliveryState,
     WebhookDelivery,
@@ -31,7 +32,7 @@ class AsyncWebhooks:
     async def create(
         self,
         url: str,
-        events: Sequence[str] = FINAL_EVENTS,
+        events: Sequence[str] = FINAL_JOB_EVENTS,
         *,
         description: str = "",
         metadata: Mapping[str, str] | None = None,
