@@ -88,7 +88,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadFo
         description=form.description,
         consent=consent,
     )
-    record = await run_sync(_or_discard, services, source, lambda: services.voices.create(wanted))
+    record = await run_sync(or_discard, services, source, lambda: services.voices.create(wanted))
     if is_prepared:
         await run_sync(_prepare, services, record)
     return record, is_prepared
@@ -103,7 +103,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
     source = await store_recording(services, _source_key(tenant, voice), upload, form.ref_text)
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
-    return await run_sync(_or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
+    return await run_sync(or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
 
 
 async def store_recording(services: ApiServices, key: str, upload: UploadForm, ref_text: str) -> VoiceSource:
@@ -186,7 +186,8 @@ def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data:
     )
 
 
-def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
+def or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
+    """What the call gives; a source that it refuses is deleted."""
     try:
         return call()
     except _REFUSALS:

@@ -91,20 +91,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        hold(scope, _Messages(self._source))
-
-
-@dataclass(frozen=True, slots=True)
-class _Messages:
-    """The body of a stream."""
-
-    source: JobStream
-
-    async def go_on(self, receive: Receive, send: Send) -> None:
-        async with aclosing(self.source.messages(PresentCaller(receive))) as messages:
-            async for message in messages:
-                await send({"type": "http.response.body", "body": message, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        hold(scope, self._source)
 
 
 @router.get("/{job_id}/events", response_class=Response, responses={200: {"content": _STREAMED}})
@@ -132,7 +119,13 @@ class JobStream:
         self._progress = ProgressPace(PROGRESS_INTERVAL_S)
         self._has_ended = following.record.state.is_terminal
 
-    async def messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
+    async def go_on(self, receive: Receive, send: Send) -> None:
+        async with aclosing(self._messages(PresentCaller(receive))) as messages:
+            async for message in messages:
+                await send({"type": "http.response.body", "body": message, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
         record = self._following.record
         try:
             if self._following.has_lost:

@@ -75,11 +75,11 @@ def look_up(
     cards = intake.models.list() if cards is None else cards
     model = intake.settings.aliases.model(request.model, [card.name for card in cards])
     request = request.model_copy(update={"model": model})
-    aliases = _aliases(intake, tenant, request, roles, cards)
-    if meant := aliases.get(request.voice or ""):
-        request = request.model_copy(update={"voice": meant})
-    roles = tuple(replace(role, voice=aliases.get(role.voice, role.voice)) for role in roles)
     card, recording = model_of(request, tenant, roles, cards), None
+    if not request.brings_voice and (meant := _aliases(intake, tenant, request, roles, card)):
+        request = request.model_copy(update={"voice": meant.get(request.voice or "", request.voice)})
+        roles = tuple(replace(role, voice=meant.get(role.voice, role.voice)) for role in roles)
+        card = model_of(request, tenant, roles, cards)
     if request.ref_audio is not None:
         # Everything that can be refused without the recording is refused before it is fetched.
         recording_mode(request, card)
@@ -90,12 +90,10 @@ def look_up(
 
 
 def _aliases(
-    intake: JobIntake, tenant: TenantId, request: JobRequest, roles: Sequence[Role], cards: Sequence[ModelCard]
+    intake: JobIntake, tenant: TenantId, request: JobRequest, roles: Sequence[Role], card: ModelCard
 ) -> dict[str, str]:
     """Names that neither the model nor the caller has, as `POST /v1/audio/speech` understands them."""
-    if request.brings_voice:
-        return {}
-    card, found = usual_model(request, lead_of(request, roles), cards), dict[str, str]()
+    found: dict[str, str] = {}
     for name in {request.voice or "", *(role.voice for role in roles)}:
         meant = intake.settings.aliases.voice(name, card.speakers)
         is_own = meant in (None, name) or has_voice(card, name) or find_own_voice(intake.voices, tenant, name)
