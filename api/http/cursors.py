@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.problems.problem import FieldViolation, invalid
 
+_PLACES = {kind: re.compile(kind + " [0-9]{1,7}") for kind in ("segment", "peaks", "file")}
+
 
 class StrictQuery(BaseModel):
     """A query whose parameters are all known."""
@@ -28,7 +30,7 @@ def encode_cursor(last: str) -> str:
 
 def next_place(cursor: str | None, kind: str) -> int | None:
     """Behind the place that the cursor is of, `kind` and a number, as `segment 12`. Raises as `decode_cursor`."""
-    entry = decode_cursor(cursor, re.compile(rf"{kind} [0-9]{{1,7}}"))
+    entry = decode_cursor(cursor, _PLACES[kind])
     return None if entry is None else int(entry.removeprefix(kind)) + 1
 
 
