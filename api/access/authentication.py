@@ -133,15 +133,15 @@ async def _caller(request: HTTPConnection, services: ApiServices) -> Caller:
 async def _caller_of_token(request: HTTPConnection, services: ApiServices, reader: TokenReader, token: bytes) -> Caller:
     """Raises the `HttpProblem` of a refused token."""
     try:
-        identity = await reader.identify(token)
+        tenant, scopes = await reader.identify(token)
     except TokenRefused as error:
         raise unauthorized(f"this token is refused: {error}") from error
     except TokenWithoutRights as error:
         raise problem("forbidden", str(error)) from error
     except KeysUnavailable as error:
         raise problem("identity_unavailable", str(error), retry_after_s=30) from error
-    admit(request, await services.access.callers.count(identity.tenant))
-    return Caller(identity.tenant, identity.scopes)
+    admit(request, await services.access.callers.count(tenant))
+    return Caller(tenant, scopes)
 
 
 def _secret(request: HTTPConnection) -> bytes | None:

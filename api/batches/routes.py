@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.acceptance.acceptance import find_response
 from api.access.caller_key import caller_key
@@ -20,7 +20,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.batches.lines import MAX_LINES, store_shards
 from api.dependencies import Links, Services, Tenant, id_like
 from api.http.bodies import body, refer
-from api.http.cursors import PageQuery, decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, StrictQuery, decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
@@ -41,7 +41,6 @@ from storage.jobs.batches import SHARD_LINES, BatchSpec, child_id, num_shards
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.objects import keys
-from storage.objects.store import ArtifactStore
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=IdempotentRoute)
 
@@ -56,10 +55,8 @@ _BODY = body(
 _RESULTS: dict[int | str, dict[str, Any]] = {200: {"content": {LINE_TYPES[0]: {"schema": refer(BatchResult)}}}}
 
 
-class ResultsQuery(BaseModel):
+class ResultsQuery(StrictQuery):
     """Lines of the results, counted from 0 as they are sent; the file's own empty lines do not count."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     offset: int = Field(default=0, ge=0, le=MAX_LINES)
     limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES)
@@ -267,14 +264,11 @@ def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted
     viewer = JobViewer(services.artifacts, links, time.time())
     for index in range(wanted.start // SHARD_LINES, num_shards(wanted.stop) if wanted else 0):
         first = index * SHARD_LINES
-        lines = _shard(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
+        shard = decode_shard(services.artifacts.get(keys.batch_shard(batch.tenant, batch.id, index)))
+        lines = shard[max(0, wanted.start - first) : wanted.stop - first]
         jobs = services.jobs.store.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
         for line, record in zip(lines, jobs, strict=True):
             yield _result(line, record, viewer).model_dump_json().encode() + b"\n"
-
-
-def _shard(artifacts: ArtifactStore, batch: JobRecord, index: int) -> tuple[BatchLine, ...]:
-    return decode_shard(artifacts.get(keys.batch_shard(batch.tenant, batch.id, index)))
 
 
 def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> BatchResult:

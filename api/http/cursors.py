@@ -10,16 +10,28 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.problems.problem import FieldViolation, invalid
 
+_PLACES = {kind: re.compile(kind + " [0-9]{1,7}") for kind in ("segment", "peaks", "file")}
 
-class PageQuery(BaseModel):
+
+class StrictQuery(BaseModel):
+    """A query whose parameters are all known."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+
+class PageQuery(StrictQuery):
     limit: int = Field(default=20, ge=1, le=100)
     cursor: str | None = Field(default=None, max_length=200)
 
 
 def encode_cursor(last: str) -> str:
     return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def next_place(cursor: str | None, kind: str) -> int | None:
+    """Behind the place that the cursor is of, `kind` and a number, as `segment 12`. Raises as `decode_cursor`."""
+    entry = decode_cursor(cursor, _PLACES[kind])
+    return None if entry is None else int(entry.removeprefix(kind)) + 1
 
 
 def decode_cursor(cursor: str | None, form: re.Pattern[str]) -> str | None:

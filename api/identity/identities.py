@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from api.identity.rules import TokenRules
-from storage.ids import TenantId
 from storage.runtime.egress.client import SafeHttp
-from storage.tenants.api_keys import Scope
 
 if TYPE_CHECKING:
     from api.identity.tokens import TokenReader
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    tenant: TenantId
-    scopes: frozenset[Scope]
 
 
 def is_token(secret: bytes) -> bool:

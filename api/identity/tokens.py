@@ -9,7 +9,6 @@ from joserfc import jws, jwt
 from joserfc.errors import ExpiredTokenError, JoseError
 
 from api.identity.errors import TokenRefused, TokenWithoutRights
-from api.identity.identities import Identity
 from api.identity.rules import SIGNATURES, TokenRules
 from api.identity.signing_keys import PublicKey, SigningKeys
 from rhapsode.contract.operators.keys import TENANT_NAME
@@ -36,10 +35,10 @@ class TokenReader:
             exp={"essential": True},
         )
 
-    async def identify(self, token: bytes) -> Identity:
-        """Raises an `IdentityError`."""
+    async def identify(self, token: bytes) -> tuple[TenantId, frozenset[Scope]]:
+        """Whose it is, and what it may do. Raises an `IdentityError`."""
         claims = await self._verified(token)
-        return Identity(self._tenant(claims), self._scopes(claims))
+        return self._tenant(claims), self._scopes(claims)
 
     async def _verified(self, token: bytes) -> Mapping[str, Any]:
         header = _header(token)

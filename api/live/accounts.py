@@ -69,9 +69,6 @@ class Accounts:
         await self.ledger.open(account.tenant, account.stream)
         self._open[account.stream] = account
 
-    def close(self, account: Account) -> None:
-        account.is_over = True
-
     async def run(self) -> None:
         while True:
             await asyncio.sleep(REPORT_INTERVAL_S)

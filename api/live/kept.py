@@ -12,15 +12,11 @@ class KeptStream:
     def __init__(self, order: LiveOrder) -> None:
         self._order = order
         self._texts = [order.text]
-        self._is_open = order.text_is_open
+        self.text_is_open = order.text_is_open
         self._segment = 0
         self._codes: list[bytes] = []
         self._num_samples = 0
         self._has_pause = False
-
-    @property
-    def text_is_open(self) -> bool:
-        return self._is_open
 
     @property
     def num_chars(self) -> int:
@@ -28,7 +24,7 @@ class KeptStream:
 
     def extend(self, extension: ExtendStream) -> None:
         self._texts.append(extension.text)
-        self._is_open = not extension.is_last
+        self.text_is_open = not extension.is_last
 
     def begin(self, segment: SegmentBegins) -> bool:
         """Whether it is another one than the one that is kept, rather than the same one resumed."""
@@ -50,7 +46,8 @@ class KeptStream:
 
     def order(self) -> LiveOrder:
         """For the next worker."""
-        return self._order.model_copy(update={"text": self._text(), "text_is_open": self._is_open})
+        self._texts = ["".join(self._texts)]
+        return self._order.model_copy(update={"text": self._texts[0], "text_is_open": self.text_is_open})
 
     def resume(self) -> tuple[Resume | None, bytes]:
         """Where the next worker goes on, and the codes for that; None at the beginning.
@@ -63,10 +60,6 @@ class KeptStream:
         if self._num_samples == 0:
             return (Resume(segment=self._segment), b"") if self._segment else (None, b"")
         return Resume(segment=self._segment, num_samples_heard=self._num_samples), b"".join(self._codes)
-
-    def _text(self) -> str:
-        self._texts = ["".join(self._texts)]
-        return self._texts[0]
 
     def _next(self, segment: int) -> None:
         self._segment, self._codes, self._num_samples, self._has_pause = segment, [], 0, False

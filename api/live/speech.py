@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from ulid import ULID
@@ -19,7 +19,7 @@ from api.live.lateness import Lateness
 from api.live.link import WorkerLink
 from api.live.patience import LivePatience
 from api.live.shares import PlaceShares
-from api.live.stream import Answer, HeardStream, StreamEvents, StreamPlace, Unanswered
+from api.live.stream import Answer, HeardStream, StreamPlace, Unanswered
 from api.live.workers import LiveWorkers
 from storage.errors import StoreUnavailable
 from storage.ids import TenantId
@@ -56,7 +56,7 @@ LISTENERS_CHECKED_S = 1.0
 
 
 class LiveSpeech:
-    """For the event loop."""
+    """For the event loop. is_stopping: no stream begins here any more."""
 
     def __init__(self, workers: LiveWorkers, accounts: Accounts, patience: LivePatience) -> None:
         self._workers = workers
@@ -64,11 +64,10 @@ class LiveSpeech:
         self._patience = patience
         self._lateness = Lateness(patience.lateness_s)
         self._shares = PlaceShares()
-        self._is_stopping = False
+        self.is_stopping = False
         self._streams: dict[str, HeardStream] = {}
         self._resuming: set[asyncio.Task[None]] = set()
         self._accounting: set[asyncio.Task[None]] = set()
-        self._events = StreamEvents(on_lost=self._lost, on_over=self._over)
 
     async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> HeardStream:
         """A stream that a worker has taken; leave it as a context manager. key: the caller's API key, for its usage.
@@ -82,8 +81,9 @@ class LiveSpeech:
         with span("live open", model=order.narration.model, stream=stream_id) as opening:
             account = Account(tenant, stream_id, key)
             traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
+            pace = self._patience.slowest_pace
             stream = HeardStream(
-                stream_id, traced, account, self._events, asked_s, slowest_pace=self._patience.slowest_pace
+                stream_id, traced, account, asked_s, slowest_pace=pace, on_lost=self._lost, on_over=self._over
             )
             self._streams[stream_id] = stream
             measures.opened()
@@ -117,15 +117,10 @@ class LiveSpeech:
             # Read the exception here: after a refusal or a lost caller, no other code does.
             accounting.exception()
 
-    @property
-    def is_stopping(self) -> bool:
-        """Whether no stream begins here any more."""
-        return self._is_stopping
-
     def refuse_in_vain(self) -> None:
         """Raises the `HttpProblem` that this process stops, or that Redis is away, at once. From any thread: looking
         anything up there takes longer."""
-        if self._is_stopping:
+        if self.is_stopping:
             raise server_stopping()
         if self._workers.is_store_away:
             raise storage_unavailable()
@@ -166,7 +161,7 @@ class LiveSpeech:
 
     async def drain(self, is_hurried: Callable[[], bool]) -> None:
         """Start no more streams, and wait for the running ones up to a limit. The others end with a reason."""
-        self._is_stopping = True
+        self.is_stopping = True
         end_s = asyncio.get_running_loop().time() + self._patience.drain_s
         while self._is_heard() and asyncio.get_running_loop().time() < end_s and not is_hurried():
             await asyncio.sleep(TICK_S)
@@ -217,8 +212,7 @@ class LiveSpeech:
 
     def _choose(self, stream: HeardStream, tried: Collection[WorkerLink]) -> WorkerLink | None:
         """None too where all that is left is known to be full, and one of these was asked."""
-        order = stream.model
-        candidates = self._workers.candidates(order, stream.revision, is_strict=stream.is_strict, without=tried)
+        candidates = self._fitting(stream, tried)
         if not candidates or (candidates[0].free <= 0 and tried):
             return None
         return candidates[0]
@@ -233,8 +227,7 @@ class LiveSpeech:
 
     def _leave_to_others(self, stream: HeardStream) -> None:
         """Raises the `HttpProblem` that what is free is for tenants that have less and wait."""
-        fitting = self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without=())
-        free = sum(max(0, link.free) for link in fitting)
+        free = sum(max(0, link.free) for link in self._fitting(stream, ()))
         held = Counter(
             each.account.tenant
             for each in self._streams.values()
@@ -270,8 +263,11 @@ class LiveSpeech:
                 place.settle(Unanswered.SILENT)
 
     def _has_room_beside(self, link: WorkerLink, stream: HeardStream) -> bool:
-        others = self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without={link})
+        others = self._fitting(stream, {link})
         return bool(others) and others[0].free > 0
+
+    def _fitting(self, stream: HeardStream, without: Collection[WorkerLink]) -> Sequence[WorkerLink]:
+        return self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without=without)
 
     def _lost(self, stream: HeardStream, reason: str) -> None:
         measures.lost(reason)
@@ -319,7 +315,7 @@ class LiveSpeech:
         return False
 
     def _over(self, stream: HeardStream) -> None:
-        self._accounts.close(stream.account)
+        stream.account.is_over = True
         measures.over(stream)
         self._forget_read(stream)
 

@@ -58,15 +58,6 @@ class LiveChunk:
     is_pause: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LiveUsage:
-    """chars: of the text. audio_s: that came. ttfa_s: from the call to the first audio; None before that."""
-
-    chars: int
-    audio_s: float
-    ttfa_s: float | None
-
-
 class Unanswered(Enum):
     """Why a worker has not said whether it takes a stream."""
 
@@ -110,19 +101,12 @@ class StreamPlace:
             self.answer.set_result(answer)
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEvents:
-    """on_lost: the stream needs another worker, for this reason. on_over: its last chunk came, or it broke."""
-
-    on_lost: Callable[[HeardStream, str], None]
-    on_over: Callable[[HeardStream], None]
-
-
 class HeardStream:
     """Leaving it as a context manager ends it, wherever it is. For the event loop and one reader.
 
     outcome: "" while it goes on, then `done`, `cancelled` or the code with which it broke. `attempts` without a sample:
-    workers that had no room.
+    workers that had no room. ttfa_s: from the call to the first audio; None before that. on_lost: it needs another
+    worker, for this reason. on_over: its last chunk came, or it broke.
     """
 
     def __init__(
@@ -130,10 +114,11 @@ class HeardStream:
         stream_id: str,
         order: LiveOrder,
         account: Account,
-        events: StreamEvents,
         now_s: float,
         *,
         slowest_pace: float,
+        on_lost: Callable[[HeardStream, str], None],
+        on_over: Callable[[HeardStream], None],
     ) -> None:
         self.id = stream_id
         self.model = order.narration.model
@@ -150,8 +135,9 @@ class HeardStream:
         self.ttfa_s: float | None = None
         self._asked_s = now_s
         self._kept = KeptStream(order)
-        self._events = events
-        self._place: StreamPlace | None = None
+        self._on_lost = on_lost
+        self._on_over = on_over
+        self.place: StreamPlace | None = None
         self._ready: deque[LiveChunk] = deque()
         self._has_news = asyncio.Event()
         self._num_came = self._num_taken = self._num_told = 0
@@ -174,12 +160,14 @@ class HeardStream:
         return not self._ready
 
     @property
-    def place(self) -> StreamPlace | None:
-        return self._place
+    def num_chars(self) -> int:
+        """Of the text."""
+        return self._kept.num_chars
 
     @property
-    def usage(self) -> LiveUsage:
-        return LiveUsage(self._kept.num_chars, self.heard.audio_s if self.heard else 0.0, self.ttfa_s)
+    def audio_s(self) -> float:
+        """That came."""
+        return self.heard.audio_s if self.heard else 0.0
 
     async def __aenter__(self) -> Self:
         return self
@@ -226,7 +214,7 @@ class HeardStream:
         """Begin or go on at this worker; what another one still says is not taken."""
         self.leave()
         self.num_places += 1
-        place = self._place = StreamPlace(self, link, f"{self.id}-{self.num_places}", self._num_came)
+        place = self.place = StreamPlace(self, link, f"{self.id}-{self.num_places}", self._num_came)
         self._num_told = self._num_came
         resume, codes = self._kept.resume()
         link.board(
@@ -238,9 +226,9 @@ class HeardStream:
 
     def leave(self) -> None:
         """Have no worker."""
-        if self._place is not None:
-            self._place.link.leave(self._place.wire_id, is_over=False)
-            self._place = None
+        if self.place is not None:
+            self.place.link.leave(self.place.wire_id, is_over=False)
+            self.place = None
 
     def settle_at(self, hello: Hello) -> None:
         """A worker took it."""
@@ -253,10 +241,10 @@ class HeardStream:
 
     def lose(self, place: StreamPlace, reason: str) -> None:
         """Its worker can do nothing more for it."""
-        if place is self._place and not self.is_over:
+        if place is self.place and not self.is_over:
             self.leave()
             self._chunk_asked_s = None
-            self._events.on_lost(self, reason)
+            self._on_lost(self, reason)
 
     def lead_s(self, now_s: float) -> float:
         return self.heard.lead_s(now_s) if self.heard else 0.0
@@ -347,19 +335,19 @@ class HeardStream:
         if self._untaken_since_s is not None:
             self._untaken_s += now_s - self._untaken_since_s
         self._untaken_since_s = now_s if self._ready else None
-        if self._place is not None and self._num_taken - self._num_told >= CONSUMED_STEP_S * self.sample_rate_hz:
+        if self.place is not None and self._num_taken - self._num_told >= CONSUMED_STEP_S * self.sample_rate_hz:
             self._num_told = self._num_taken
-            head = Consumed(stream=self._place.wire_id, num_samples=self._num_taken - self._place.before)
-            self._place.link.say(head)
+            head = Consumed(stream=self.place.wire_id, num_samples=self._num_taken - self.place.before)
+            self.place.link.say(head)
         return chunk
 
     def _extend(self, text: str, *, is_last: bool) -> None:
-        wire_id = self._place.wire_id if self._place is not None else self.id
+        wire_id = self.place.wire_id if self.place is not None else self.id
         extension = ExtendStream(stream=wire_id, text=text, is_last=is_last)
         self._kept.extend(extension)
         self.account.characters += len(text)
-        if self._place is not None:
-            self._place.link.say(extension)
+        if self.place is not None:
+            self.place.link.say(extension)
 
     def _take_failure(self, place: StreamPlace, failed: StreamFailed) -> None:
         if failed.code not in RESUMABLE:
@@ -374,7 +362,7 @@ class HeardStream:
     def _finish(self, place: StreamPlace, outcome: str) -> None:
         """By its worker's word."""
         place.link.leave(place.wire_id, is_over=True)
-        self._place = None
+        self.place = None
         self._end(outcome)
 
     def _end(self, outcome: str) -> None:
@@ -383,4 +371,4 @@ class HeardStream:
         self.outcome = outcome
         self.leave()
         self._has_news.set()
-        self._events.on_over(self)
+        self._on_over(self)

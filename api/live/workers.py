@@ -83,12 +83,12 @@ class LiveWorkers:
         """Returns when a worker speaks this model, or when all that a look finds which begins now have said what they
         speak or had time to. `/readyz` may have announced one before this process has looked again.
         """
-        if self._is_spoken(model):
+        if self.serves(model):
             return
         looks = self._looks_begun
         self._is_wanted.set()
         give_up_s = asyncio.get_running_loop().time() + GREETING_S
-        while asyncio.get_running_loop().time() < give_up_s and not self._is_spoken(model):
+        while asyncio.get_running_loop().time() < give_up_s and not self.serves(model):
             if self._looks_ended > looks and all(link.is_open for link in self.links):
                 return
             await asyncio.sleep(0.01)
@@ -108,10 +108,7 @@ class LiveWorkers:
         return sorted(fitting, key=_preference)
 
     def serves(self, model: str) -> bool:
-        return any(link.hello is not None and link.hello.model == model for link in self._links.values())
-
-    def _is_spoken(self, model: str) -> bool:
-        return any(link.is_open and link.hello is not None and link.hello.model == model for link in self.links)
+        return any(link.hello is not None and link.hello.model == model for link in self.links)
 
     async def _look(self) -> None:
         self._looks_begun += 1

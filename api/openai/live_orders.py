@@ -51,7 +51,7 @@ def _live_order(services: ApiServices, tenant: TenantId, wish: Wish, usual: Live
 def _cards(services: ApiServices, order: SpeechOrder) -> Sequence[ModelCard]:
     """The models are those that the workers of live speech were last seen with, and Redis is not asked for them; but
     for a name that was not there then."""
-    recent = services.live.recent_models.list()
+    recent = services.intake.recent_models.list()
     known = {card.name for card in recent}
     name = services.settings.aliases.model(order.model, known)
     is_known = bool(known) if name is None else name in known

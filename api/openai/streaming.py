@@ -119,8 +119,7 @@ async def _events(wish: Wish, stream: HeardStream, pieces: AsyncIterator[bytes])
         logger.warning("live stream broken off", extra={"stream": stream.id, "code": problem.code})
         yield _event("speech.audio.error", error=openai_error(problem))
         return
-    usage = stream.usage
-    yield done_event(wish, SpokenUsage.of(usage.chars, usage.audio_s), stream.findings)
+    yield done_event(wish, SpokenUsage.of(stream.num_chars, stream.audio_s), stream.findings)
 
 
 def delta_event(wish: Wish, piece: bytes) -> bytes:

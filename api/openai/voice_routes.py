@@ -68,8 +68,8 @@ def list_audio_models(_: Tenant, services: Services) -> audio_schemas.AudioModel
 async def post_audio_voice(request: Request, tenant: Tenant, services: Services) -> audio_schemas.AudioVoiceCreated:
     """As `POST /v1/voices`; `speaker_description` is its `description`."""
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:
-        created = await create_voice(services, tenant, _renamed(upload))
-    return audio_schemas.AudioVoiceCreated(voice=_uploaded(created.voice))
+        created, _ = await create_voice(services, tenant, _renamed(upload))
+    return audio_schemas.AudioVoiceCreated(voice=_uploaded(created))
 
 
 @router.get("/voices/{name}", response_model=audio_schemas.AudioVoice, response_model_exclude_none=True)

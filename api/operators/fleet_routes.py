@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -40,13 +41,13 @@ def list_workers(tenant: Tenant, services: Services) -> WorkerList:
 @router.post("/workers/{name}/drain", status_code=202, response_model=WorkerView)
 def drain_worker(tenant: Tenant, services: Services, name: WorkerName) -> WorkerView:
     """The worker finishes its work and claims no more. This survives restarts under its name."""
-    return _wished(services, name, is_draining=True)
+    return _wished(services, name, services.operators.worker_registry.drain)
 
 
 @router.post("/workers/{name}/undrain", status_code=202, response_model=WorkerView)
 def undrain_worker(tenant: Tenant, services: Services, name: WorkerName) -> WorkerView:
     """The worker claims again."""
-    return _wished(services, name, is_draining=False)
+    return _wished(services, name, services.operators.worker_registry.undrain)
 
 
 @router.get("/queues", response_model=QueueList)
@@ -69,12 +70,9 @@ def get_fleet_history(
     return FleetHistory(data=services.operators.fleet_history.read(minutes))
 
 
-def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerView:
+def _wished(services: ApiServices, name: str, wish: Callable[[str], object]) -> WorkerView:
     try:
-        if is_draining:
-            services.operators.worker_registry.drain(name)
-        else:
-            services.operators.worker_registry.undrain(name)
+        wish(name)
     except WorkerUnknown as error:
         raise problem("not_found", str(error)) from error
     listed = next((each for each in services.operators.worker_registry.list() if each.report.name == name), None)

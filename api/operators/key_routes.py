@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
+from api.http.cursors import StrictQuery
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field
 from api.http.times import moment, optional_moment
@@ -24,9 +24,7 @@ router = APIRouter(prefix="/v1/admin/api-keys", tags=["administration"], route_c
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
-class KeyListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class KeyListQuery(StrictQuery):
     tenant: TenantName | None = None
 
 

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -16,11 +17,11 @@ from prometheus_client.registry import Collector
 
 from api.access.authentication import identify, is_from_this_machine
 from api.dependencies import Services
+from api.services.container import OperatorServices
 from api.services.fleet_view import lane_of
 from api.settings import MetricsAccess
 from storage.errors import StoreUnavailable
-from storage.queue.overview import Overview, QueueOverview, QueueOverviews
-from storage.queue.worker_registry import WorkerRegistry
+from storage.queue.overview import Overview, QueueOverview
 from storage.runtime.observability.metrics import Snapshot, SnapshotCollector, collect
 
 logger = logging.getLogger(__name__)
@@ -48,8 +49,8 @@ async def _may_scrape(request: Request, services: Services) -> None:
 )
 def metrics(services: Services, allowed: Annotated[None, Depends(_may_scrape)]) -> Response:
     """Prometheus' text format, version 0.0.4. Names and units: docker/prometheus/METRICS.md."""
-    fleet = FleetMetrics(services.operators.queue_overviews, services.operators.worker_registry)
-    return Response(generate_latest(_Both(SnapshotCollector(fleet.measure))), media_type=CONTENT_TYPE)
+    measure = partial(_measure_fleet, services.operators)
+    return Response(generate_latest(_Both(SnapshotCollector(measure))), media_type=CONTENT_TYPE)
 
 
 class _Both(Collector):
@@ -62,27 +63,20 @@ class _Both(Collector):
         return itertools.chain(collect(), self._fleet.collect())
 
 
-class FleetMetrics:
-    """What is known of all processes together."""
-
-    def __init__(self, overviews: QueueOverviews, worker_registry: WorkerRegistry) -> None:
-        self._overviews = overviews
-        self._worker_registry = worker_registry
-
-    def measure(self, snapshot: Snapshot) -> None:
-        """Without Redis only `rhapsode_fleet_up`, with 0."""
-        try:
-            overview, workers = self._overviews.read(), self._worker_registry.list()
-        except StoreUnavailable as error:
-            logger.warning("no metrics of the fleet", extra={"error": str(error)})
-            snapshot.add("rhapsode_fleet_up", 0)
-            return
-        snapshot.add("rhapsode_fleet_up", 1)
-        for queue in overview.queues:
-            _add_queue(snapshot, queue)
-        for (role, state), number in sorted(Counter((w.report.role.value, w.state.value) for w in workers).items()):
-            snapshot.add("rhapsode_workers", number, role=role, state=state)
-        _add_totals(snapshot, overview)
+def _measure_fleet(operators: OperatorServices, snapshot: Snapshot) -> None:
+    """What is known of all processes together; without Redis only `rhapsode_fleet_up`, with 0."""
+    try:
+        overview, workers = operators.queue_overviews.read(), operators.worker_registry.list()
+    except StoreUnavailable as error:
+        logger.warning("no metrics of the fleet", extra={"error": str(error)})
+        snapshot.add("rhapsode_fleet_up", 0)
+        return
+    snapshot.add("rhapsode_fleet_up", 1)
+    for queue in overview.queues:
+        _add_queue(snapshot, queue)
+    for (role, state), number in sorted(Counter((w.report.role.value, w.state.value) for w in workers).items()):
+        snapshot.add("rhapsode_workers", number, role=role, state=state)
+    _add_totals(snapshot, overview)
 
 
 def _add_queue(snapshot: Snapshot, queue: QueueOverview) -> None:

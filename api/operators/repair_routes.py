@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import OptionalJsonBytes, Services, Tenant, id_like
 from api.http.bodies import json_body
+from api.http.cursors import StrictQuery
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, problem
 from api.http.times import moment
@@ -28,9 +29,7 @@ router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=Idem
 _ENTRY = re.compile(r"\d{1,20}-\d{1,20}")
 
 
-class DeadLetterQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class DeadLetterQuery(StrictQuery):
     limit: int = Field(default=50, ge=1, le=500)
     cursor: str | None = None
 

@@ -119,7 +119,6 @@ class LiveServices:
 
     speech: LiveSpeech
     encoders: CapacityLimiter
-    recent_models: RecentModels
     shares: ConnectionShares
     sockets: OpenSockets
 
@@ -186,13 +185,17 @@ async def open_services(settings: ApiSettings, limits: ApiLimits) -> AsyncGenera
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "requests"))
     journal = Journal(artifacts, settings.key_prefix)
     operators = _operators(settings, client, artifacts, WorkerRegistry(client, settings.key_prefix))
+    recent_models = RecentModels(client, settings.key_prefix)
+    recorder = FleetRecorder(
+        *(operators.queue_overviews, operators.worker_registry, operators.dead_letters, operators.fleet_history)
+    )
     try:
         async with (
-            _open_live(settings, limits, client, event_client, operators.worker_registry) as live,
-            recording(_recorder_of(operators)),
+            _open_live(settings, limits, event_client, operators.worker_registry, recent_models) as live,
+            recording(recorder),
             open_event_feeds(event_client, settings.key_prefix) as events,
         ):
-            intake = _intake(settings, client, artifacts, journal, tickets, live.recent_models)
+            intake = _intake(settings, client, artifacts, journal, tickets, recent_models)
             yield ApiServices(
                 settings=settings,
                 limits=limits,
@@ -222,14 +225,17 @@ async def open_services(settings: ApiSettings, limits: ApiLimits) -> AsyncGenera
 
 @asynccontextmanager
 async def _open_live(
-    settings: ApiSettings, limits: ApiLimits, client: redis.Redis, event_client: AsyncRedis, workers: WorkerRegistry
+    settings: ApiSettings,
+    limits: ApiLimits,
+    event_client: AsyncRedis,
+    workers: WorkerRegistry,
+    recent_models: RecentModels,
 ) -> AsyncGenerator[LiveServices]:
-    recent_models = RecentModels(client, settings.key_prefix)
     streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
     patience = LivePatience(drain_s=settings.live_drain_s, lateness_s=limits.lateness_s)
     shares = ConnectionShares(limits.connections)
     async with open_live(workers, recent_models, streams, settings.tls_files, patience) as speech:
-        yield LiveServices(speech, CapacityLimiter(MAX_LIVE_ENCODERS), recent_models, shares, OpenSockets(shares))
+        yield LiveServices(speech, CapacityLimiter(MAX_LIVE_ENCODERS), shares, OpenSockets(shares))
 
 
 def _intake(
@@ -285,10 +291,4 @@ def _operators(
         audit_log=AuditLog(client, prefix),
         probes=CapacityLimiter(MAX_PROBES),
         outages=Outages(),
-    )
-
-
-def _recorder_of(operators: OperatorServices) -> FleetRecorder:
-    return FleetRecorder(
-        *(operators.queue_overviews, operators.worker_registry, operators.dead_letters, operators.fleet_history)
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
@@ -101,7 +103,8 @@ def get_object(request: Request, services: Services, key: str) -> FileResponse:
     """The link itself is the permission; its signature covers the key, the file name, the type and the end."""
     ranges = _byte_ranges(request)
     is_whole = request.method == "GET" and ranges is None
-    found = _signed_object(services.artifacts, key, dict(request.query_params), WHOLE_BYTES if is_whole else -1)
+    with _signed(services.artifacts) as store:
+        found = store.verify(key, dict(request.query_params), time.time(), WHOLE_BYTES if is_whole else -1)
     _check_range(ranges, found.status.st_size)
     is_opened = "text/html" in request.headers.get("accept", "")
     return ObjectResponse(found, plays=is_opened and (found.content_type or "").startswith("audio/"))
@@ -110,7 +113,8 @@ def get_object(request: Request, services: Services, key: str) -> FileResponse:
 @router.put("/{key:path}", status_code=201, response_class=Response)
 async def put_object(request: Request, services: Services, key: str) -> Response:
     """Store a file under the link that `/v1/uploads` gave out; the link itself is the permission."""
-    num_bytes = _signed_upload(services.artifacts, key, dict(request.query_params))
+    with _signed(services.artifacts) as store:
+        num_bytes = store.verify_upload(key, dict(request.query_params), time.time())
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise problem("unsupported_media", "the body must not be compressed")
     with SpooledTemporaryFile(max_size=SPOOL_BYTES) as file:
@@ -134,21 +138,13 @@ def _store(artifacts: ArtifactStore, key: str, file: IO[bytes]) -> None:
         raise problem("state_conflict", "a file was stored under this link already") from None
 
 
-def _signed_upload(store: object, key: str, query: dict[str, str]) -> int:
+@contextmanager
+def _signed(store: object) -> Generator[LocalArtifactStore]:
+    """The store that verifies links. Raises the `HttpProblem` of a link that leads nowhere."""
     if not isinstance(store, LocalArtifactStore):
         raise problem("not_found", "objects are served by the object store")
     try:
-        return store.verify_upload(key, query, time.time())
-    except LinkRefused as error:
-        raise problem("forbidden", str(error)) from error
-
-
-def _signed_object(store: object, key: str, query: dict[str, str], most_bytes: int) -> SignedObject:
-    """most_bytes: as of `LocalArtifactStore.verify`."""
-    if not isinstance(store, LocalArtifactStore):
-        raise problem("not_found", "objects are served by the object store")
-    try:
-        return store.verify(key, query, time.time(), most_bytes)
+        yield store
     except LinkRefused as error:
         raise problem("forbidden", str(error)) from error
     except ArtifactMissing as error:

@@ -18,13 +18,11 @@ from api.http.problems.problem import (
 )
 from api.services.container import ApiServices
 from api.voices.consent import actor_of
-from api.voices.creation import embedding_model, put_embedding
+from api.voices.creation import embedding_model, or_discard, put_embedding
 from api.voices.embedding import embedding_of
 from api.voices.embedding_input import pack_embedding
-from api.voices.matching import find_own_voice, speaker_of
-from api.voices.names import built_in_speaker
+from api.voices.matching import built_in_speaker, find_own_voice, speaker_of
 from rhapsode.contract.voices.voices import BlendOrder
-from storage.errors import AdmissionRefused, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
 from storage.queue.model_registry import ModelCard
 from storage.voices.records import Consent, VoiceCreation, VoiceRecord
@@ -61,11 +59,7 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
             for index, (part, weight) in enumerate(zip(parts, weights, strict=True))
         },
     )
-    try:
-        return services.voices.create(wanted)
-    except (VoiceNameTaken, AdmissionRefused):
-        services.artifacts.delete(source.key)
-        raise
+    return or_discard(services, source, lambda: services.voices.create(wanted))
 
 
 def _refuse_named_blend(order: BlendOrder, cards: Sequence[ModelCard]) -> None:

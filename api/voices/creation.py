@@ -6,11 +6,11 @@ A refusal at any step leaves nothing behind, in Redis or in the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from anyio.to_thread import run_sync
 from ulid import ULID
 
+from api.http.parsing import parse_fields
 from api.http.problems.problem import (
     FieldViolation,
     HttpProblem,
@@ -26,9 +26,8 @@ from api.services.container import ApiServices
 from api.voices.caches.submission import order_caches
 from api.voices.consent import consent_of, stated
 from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
-from api.voices.matching import cloning_models, require_cloning
-from api.voices.names import built_in_speaker
-from api.voices.upload import UploadForm, parse_fields
+from api.voices.matching import built_in_speaker, cloning_models, require_cloning
+from api.voices.upload import UploadForm
 from rhapsode.contract.voices.caches import CacheOrder
 from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.voices import RecordingForm, VoiceForm
@@ -56,16 +55,11 @@ EMBEDDING_MEDIA_TYPE = "application/octet-stream"
 _REFUSALS = (VoiceNameTaken, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNotFound)
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
-    """`is_prepared`: jobs that make the voice ready are on their way."""
+async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadForm) -> tuple[VoiceRecord, bool]:
+    """A voice from a recording or an embedding, and whether jobs that make it ready are on their way.
 
-    voice: VoiceRecord
-    is_prepared: bool
-
-
-async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadForm) -> Created:
-    """A voice from a recording or from an embedding. Raises a `HttpProblem` or a `StorageError`."""
+    Raises a `HttpProblem` or a `StorageError`.
+    """
     fields = dict(upload.fields)
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
     form = parse_fields(VoiceForm, fields)
@@ -94,10 +88,10 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: UploadFo
         description=form.description,
         consent=consent,
     )
-    record = await run_sync(_or_discard, services, source, lambda: services.voices.create(wanted))
+    record = await run_sync(or_discard, services, source, lambda: services.voices.create(wanted))
     if is_prepared:
         await run_sync(_prepare, services, record)
-    return Created(record, is_prepared)
+    return record, is_prepared
 
 
 async def replace_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, upload: UploadForm) -> VoiceRecord:
@@ -109,7 +103,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
     source = await store_recording(services, _source_key(tenant, voice), upload, form.ref_text)
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
-    return await run_sync(_or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
+    return await run_sync(or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
 
 
 async def store_recording(services: ApiServices, key: str, upload: UploadForm, ref_text: str) -> VoiceSource:
@@ -192,7 +186,8 @@ def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data:
     )
 
 
-def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
+def or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
+    """What the call gives; a source that it refuses is deleted."""
     try:
         return call()
     except _REFUSALS:

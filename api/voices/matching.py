@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from api.http.problems.problem import HttpProblem, invalid_field, model_away, model_not_found, no_clones, no_model
 from api.http.times import moment
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
+from rhapsode.contract.voices.names import name_key
+from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import VOICE_ID, TenantId, VoiceId
 from storage.narration.voice_reference import SourceKind, VoiceReference
 from storage.queue.model_registry import ModelCard, served_models
@@ -28,6 +30,18 @@ def find_own_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRe
     if VOICE_ID.fullmatch(wanted):
         return voices.get(tenant, VoiceId(wanted))
     return voices.find(tenant, wanted)
+
+
+OwnVoice = VoiceRecord | VoiceNotFound | VoiceGone
+"""One of the caller's, or why an id has none."""
+
+
+def own_voice_or_why(voices: VoiceStore, tenant: TenantId, wanted: str) -> OwnVoice | None:
+    """As `find_own_voice`, which raises the reason."""
+    try:
+        return find_own_voice(voices, tenant, wanted)
+    except (VoiceNotFound, VoiceGone) as error:
+        return error
 
 
 def modes_of(record: VoiceRecord, card: ModelCard) -> tuple[CacheMode, ...]:
@@ -140,6 +154,13 @@ def speaker_of(name: str, card: ModelCard) -> str | None:
     spelt = [(listed(each[1], card.speakers), each[2] or "") for each in members if each]
     is_known = len(spelt) == len(members) <= MOST_BLENDED and all(speaker for speaker, _ in spelt)
     return "+".join(f"{speaker}{weight}" for speaker, weight in spelt) if is_known else None
+
+
+def built_in_speaker(name: str, cards: Sequence[ModelCard]) -> str | None:
+    """The built-in speaker that has this name, as its model spells it."""
+    wanted = name_key(name)
+    speakers = (speaker for card in cards for speaker in card.speakers)
+    return next((speaker for speaker in speakers if name_key(speaker) == wanted), None)
 
 
 def listed(name: str, known: Sequence[str]) -> str | None:

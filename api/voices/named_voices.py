@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from api.http.problems.problem import problem
 from api.services.container import ApiServices
 from api.voices.view import built_in_voices
 from rhapsode.contract.voices.names import name_key
+from rhapsode.contract.voices.voices import Voice
 from storage.ids import VOICE_ID, TenantId, VoiceId
 from storage.voices.records import VoiceRecord
 
-
-@dataclass(frozen=True, slots=True)
-class ServedVoice:
-    """models: those that have it and that workers serve."""
-
-    name: str
-    models: tuple[str, ...]
-
-
-NamedVoice = VoiceRecord | ServedVoice
+NamedVoice = VoiceRecord | Voice
+"""The caller's own, or a built-in voice."""
 
 
 def find_named_voice(services: ApiServices, tenant: TenantId, name: str) -> NamedVoice:
@@ -29,7 +20,7 @@ def find_named_voice(services: ApiServices, tenant: TenantId, name: str) -> Name
         return services.voices.get(tenant, VoiceId(name))
     for voice in built_in_voices(services.models.list()):
         if name_key(voice.name) == name_key(name):
-            return ServedVoice(voice.name, tuple(voice.models))
+            return voice
     raise problem(
         "voice_not_found",
         f"there is no voice {name[:64]!r}; ids begin with voc_, and models bring no voice of this name",

@@ -21,10 +21,10 @@ from api.voices.blend import blend_voices
 from api.voices.caches.submission import BUILD_S
 from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice, replace_recording
 from api.voices.embedding import embedding_answer, embedding_of
-from api.voices.named_voices import ServedVoice, find_named_voice
-from api.voices.names import built_in_speaker
+from api.voices.matching import built_in_speaker
+from api.voices.named_voices import find_named_voice
 from api.voices.upload import read_upload
-from api.voices.view import built_in_voice, built_in_voices, own_voice
+from api.voices.view import built_in_voices, own_voice
 from rhapsode.contract.voices import voices as voice_schemas
 from rhapsode.contract.voices.voices import BlendOrder, VoiceChange
 from storage.errors import StoreUnavailable
@@ -57,10 +57,10 @@ async def post_voice(request: Request, tenant: Tenant, services: Services, links
     202 instead of 201 if it is being prepared, too; see `/v1/voices/{id}/cache`.
     """
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:
-        created = await create_voice(services, tenant, upload)
-    voice = own_voice(created.voice, links, await run_sync(services.models.list))
-    headers = {"Location": links.voice(created.voice.id)}
-    if created.is_prepared:
+        created, is_prepared = await create_voice(services, tenant, upload)
+    voice = own_voice(created, links, await run_sync(services.models.list))
+    headers = {"Location": links.voice(created.id)}
+    if is_prepared:
         return _answer(voice, 202, headers | {"Retry-After": str(BUILD_S)})
     return _answer(voice, 201, headers)
 
@@ -91,9 +91,7 @@ def list_voices(
 def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: str) -> voice_schemas.Voice:
     """One of yours by its id, or a built-in voice by its name."""
     voice = find_named_voice(services, tenant, voice_id)
-    if isinstance(voice, ServedVoice):
-        return built_in_voice(voice.name, voice.models)
-    return _shown(services, links, voice)
+    return _shown(services, links, voice) if isinstance(voice, VoiceRecord) else voice
 
 
 @router.patch("/{voice_id}", response_model=voice_schemas.Voice, openapi_extra=json_body(VoiceChange))

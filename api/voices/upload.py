@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import IO, TypeVar
+from typing import IO
 
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from api.http.middleware.body_limit import CountedBody
-from api.http.parsing import body_violations
-from api.http.problems.problem import HttpProblem, invalid, invalid_field, malformed, payload_too_large, problem
+from api.http.problems.problem import HttpProblem, invalid_field, malformed, payload_too_large, problem
 
 MAX_SAMPLE_BYTES = 10 * 1024 * 1024
 """Of a recording: a minute of stereo at 48 kHz is 11.5 MB as WAV and half of that as FLAC."""
@@ -24,8 +22,6 @@ MAX_FIELD_BYTES = 96 * 1024
 """The numbers of an embedding of the largest checkpoint, written out."""
 
 MAX_FIELDS = 16
-
-F = TypeVar("F", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +45,6 @@ async def read_upload(request: Request, file_fields: frozenset[str]) -> AsyncGen
         yield _upload(form, file_fields)
     finally:
         await form.close()
-
-
-def parse_fields(form: type[F], fields: dict[str, str]) -> F:
-    """The text fields as a model. Raises the `HttpProblem` that names every field at fault."""
-    try:
-        return form.model_validate(fields)
-    except ValidationError as error:
-        raise invalid(body_violations(error)) from None
 
 
 async def _form(request: Request) -> FormData:

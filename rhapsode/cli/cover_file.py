@@ -17,7 +17,6 @@ CoverOption = Annotated[
 
 def readable_cover(path: Path) -> Path:
     """The path. Raises `Misuse` for an unsupported picture."""
-
     from storage.audio.cover import MAX_COVER_BYTES, CoverUnusable, read_cover
 
     with reading(str(readable(path))), path.open("rb") as file:

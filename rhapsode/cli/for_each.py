@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,18 +15,14 @@ from rhapsode.cli.visible import echo
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.contract.batches import Batch
+
+Handled = tuple[str, str]
+"""The result for one name: a word, and a JSON object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handled:
-    """The result for one name: a word, and a JSON object."""
-
-    word: str
-    document: str
-
-
-def became(job: Job) -> Handled:
-    return Handled(str(job.state), job.model_dump_json())
+def became(changed: Job | Batch) -> Handled:
+    return str(changed.state), changed.model_dump_json()
 
 
 def delete_each(
@@ -37,7 +32,7 @@ def delete_each(
 
     def delete(client: Rhapsode, name: str) -> Handled:
         method(client)(name)
-        return Handled("deleted", json.dumps({"id": name, "deleted": True}))
+        return "deleted", json.dumps({"id": name, "deleted": True})
 
     for_each(common, names, delete)
 
@@ -53,11 +48,11 @@ def for_each(common: CommonOptions, names: Iterable[str], do: Callable[[Rhapsode
     with connected(common) as client:
         for name in names:
             try:
-                done = do(client, name)
+                word, document = do(client, name)
             except (NotFound, Gone, Conflict, InvalidRequest, BuiltInVoice) as error:
                 num_failed += 1
                 echo(f"rhapsode: {name}: {' '.join(str(error).split())}", err=True)
             else:
-                echo(done.document if common.as_json else f"{name} {done.word}")
+                echo(document if common.as_json else f"{name} {word}")
     if num_failed:
         raise typer.Exit(FAILED)

@@ -86,7 +86,10 @@ def lasting_server(
 ) -> Generator[Rhapsode]:
     """Like `running_server`. Raises `Misuse` for options of a new server, which would end with this command."""
     _refuse_stack_options(target, options)
-    with _speaking_server(target, settings, console) as client:
+    with running_server(target, settings, console) as client:
+        state = None if target.server_url is not None else _live_state(target.data_dir)
+        if state is not None:
+            _await_model(state.url, console)
         yield client
 
 
@@ -102,8 +105,7 @@ def any_server(
 
     with ExitStack() as opened:
         if target.server_url is not None or _live_state(target.data_dir) is not None:
-            _refuse_stack_options(target, options)
-            yield opened.enter_context(_speaking_server(target, settings, console))
+            yield opened.enter_context(lasting_server(target, options, settings, console))
             return
         try:
             stack = opened.enter_context(own_stack(options, os.environ, console))
@@ -111,8 +113,7 @@ def any_server(
             # Another command was faster. It publishes its address when it listens.
             if not _appears(target.data_dir):
                 raise
-            _refuse_stack_options(target, options)
-            yield opened.enter_context(_speaking_server(target, settings, console))
+            yield opened.enter_context(lasting_server(target, options, settings, console))
             return
         yield opened.enter_context(_client(_connection(stack.url, settings)))
         _await_other_users(target.data_dir, console)
@@ -130,15 +131,6 @@ def _client(connection: Connection) -> Rhapsode:
     from rhapsode.client.sync.client import Rhapsode
 
     return Rhapsode(connection.server_url, api_key=connection.api_key, retries=connection.retries)
-
-
-@contextmanager
-def _speaking_server(target: ServerChoice, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
-    with running_server(target, settings, console) as client:
-        state = None if target.server_url is not None else _live_state(target.data_dir)
-        if state is not None:
-            _await_model(state.url, console)
-        yield client
 
 
 def _refuse_stack_options(target: ServerChoice, options: StackOptions) -> None:

@@ -54,7 +54,8 @@ class Attempts:
             raise BadAnswer(f"{self.server}: {error}") from error
         self._failures += 1
         if self._failures >= self._policy.attempts:
-            raise ServerUnreachable(f"no answer from {self.server}: {_reason(error)}") from error
+            reason = str(error) or type(error).__name__
+            raise ServerUnreachable(f"no answer from {self.server}: {reason}") from error
         return self._policy.delay_s(self._failures)
 
     def pause_after_answer(self, response: httpx.Response) -> float | None:
@@ -79,7 +80,3 @@ class Attempts:
 def _asks_for_repeat(error: ApiError) -> bool:
     """A problem that says that it will not pass is believed, whatever its status."""
     return (error.status in PASSING and error.problem.retryable) or error.code == "idempotency_in_progress"
-
-
-def _reason(error: httpx.TransportError) -> str:
-    return str(error) or type(error).__name__

@@ -7,10 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, Name, RequestBody
+from rhapsode.contract.base import Answer, Id, Metadata, Name, RequestBody
 from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.contract.jobs.failure import JobProblem
-from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.jobs.schedule import DAY_S
 from rhapsode.contract.jobs.states import JobState
 
@@ -27,7 +26,7 @@ class BatchOrder(RequestBody):
     upload_id: Name
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
-    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    metadata: Metadata = Field(default={})
 
 
 class BatchCounts(Answer):

@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, RequestBody
+from rhapsode.contract.base import Answer, Id, Metadata, RequestBody
 from rhapsode.contract.jobs.webhook import ReceiverUrl, among
 from rhapsode.contract.speakable_text import check_prose
 from rhapsode.contract.webhook_events import EVENTS, EVERY_EVENT, FINAL_JOB_EVENTS
 
 ROTATION_OVERLAP_S = 24 * 3600
-MAX_METADATA_PAIRS = 16
 MAX_OVERLAP_S = 7 * 24 * 3600
 
 
@@ -24,7 +23,6 @@ def _known_events(names: list[str]) -> list[str]:
 
 Events = Annotated[list[str], Field(min_length=1, max_length=len(EVENTS)), AfterValidator(_known_events)]
 Description = Annotated[str, Field(max_length=500), AfterValidator(check_prose)]
-Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
 
 
 class EndpointState(enum.StrEnum):

@@ -111,7 +111,7 @@ def serve(settings: ApiSettings, grace_s: int = 1, limits: ApiLimits = PATIENT) 
                 redis=client,
                 jobs=JobStore(client, settings.key_prefix),
                 objects=open_artifacts(settings),
-                models=AnnouncedModels(client, settings.key_prefix, app.state.services.live.recent_models),
+                models=AnnouncedModels(client, settings.key_prefix, app.state.services.intake.recent_models),
             )
     finally:
         server.should_exit = True

@@ -257,7 +257,9 @@ class HttpProtocol(H11Protocol):
         if arrival.waited_s < arrival.allowed_s:
             self._keep_time()
         elif not self._has_received:
-            self._close()
+            self._is_over = True
+            self._cancel_timers()
+            self.transport.close()
         else:
             self._end_with(request_timeout("body" if arrival.is_body else "header"))
 
@@ -323,11 +325,6 @@ class HttpProtocol(H11Protocol):
             self._timer = self.loop.call_later(LINGER_S, self.transport.abort)
         else:
             self.transport.close()
-
-    def _close(self) -> None:
-        self._is_over = True
-        self._cancel_timers()
-        self.transport.close()
 
     def _cancel_timers(self) -> None:
         for timer in (self._timer, self._write_timer, self._turn):

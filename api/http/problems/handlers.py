@@ -62,9 +62,7 @@ async def answered_error(request: Request, error: Exception) -> Response:
         # The boundary around the application answers what has no handler, and logs it.
         raise error
     if isinstance(error, StoreUnavailable):
-        logger.warning(
-            "a store is unavailable", extra={"request_id": request_id_of(request.scope), "error": str(error)}
-        )
+        logger.warning("a store is unavailable", extra={"request_id": request_id, "error": str(error)})
     refused(problem.status, problem.code)
     if request.url.path.startswith(SHARED) and "text/html" in request.headers.get("accept", ""):
         return problem_page(problem)

@@ -66,7 +66,8 @@ class HttpProblem(Exception):
 def problem_response(problem: HttpProblem, path: str, request_id: str) -> Response:
     """In the shape that callers of this path know: OpenAI's under /v1/audio/, else a problem document."""
     if path.startswith(OPENAI_PREFIX):
-        return _openai_response(problem)
+        document = {"error": openai_error(problem)}
+        return Response(json.dumps(document), problem.status, problem.headers, "application/json")
     document = {
         "type": problem_type(problem.code),
         "title": problem.title,
@@ -80,11 +81,6 @@ def problem_response(problem: HttpProblem, path: str, request_id: str) -> Respon
     }
     # Escaped to ASCII: a refused text may hold lone surrogates, and its field names are quoted here.
     return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
-
-
-def _openai_response(problem: HttpProblem) -> Response:
-    document = json.dumps({"error": openai_error(problem)})
-    return Response(document, problem.status, problem.headers, "application/json")
 
 
 def openai_error(problem: HttpProblem) -> dict[str, JsonValue]:

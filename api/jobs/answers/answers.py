@@ -25,8 +25,7 @@ def shown_job(
 
 def accepted_answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:
     """202 with the job's address."""
-    waiting = waiting_of(services, accepted.job, accepted.place)
-    job = JobViewer(services.artifacts, links, time.time()).job(accepted.job, waiting)
+    job = shown_job(services, links, accepted.job, accepted.place)
     headers = {"Location": job.links.self_}
     if not accepted.job.state.is_terminal:
         headers["Retry-After"] = str(retry_after_s(job))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from asyncio import to_thread
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from starlette.responses import Response
@@ -51,34 +52,28 @@ class _HeldAnswer(Response):
         hold(scope, self._wait)
 
 
+@dataclass(frozen=True, slots=True)
 class _Wait:
     """All that a request is while it waits."""
 
-    __slots__ = ("_answer", "_job_id", "_services", "_tenant", "_wait_s")
-
-    def __init__(
-        self, services: ApiServices, tenant: TenantId, job_id: JobId, wait_s: float, answer: Callable[[Seen], Response]
-    ) -> None:
-        self._services = services
-        self._tenant = tenant
-        self._job_id = job_id
-        self._wait_s = wait_s
-        self._answer = answer
+    services: ApiServices
+    tenant: TenantId
+    job_id: JobId
+    wait_s: float
+    answer: Callable[[Seen], Response]
 
     async def go_on(self, receive: Receive, send: Send) -> LateAnswer | None:
-        caller = PresentCaller(receive)
+        caller, services = PresentCaller(receive), self.services
         try:
             with (
-                self._services.live.shares.held(self._tenant),
-                self._services.jobs.events.following(self._job_id, caller) as follower,
+                services.live.shares.held(self.tenant),
+                services.jobs.events.following(self.job_id, caller) as follower,
             ):
-                now = await followed_to_its_end(
-                    self._services, follower, self._tenant, self._job_id, self._wait_s, caller
-                )
+                now = await followed_to_its_end(services, follower, self.tenant, self.job_id, self.wait_s, caller)
         except StorageError as error:
-            return _late(self._answer, partial(_raise, error))
+            return _late(self.answer, partial(_raise, error))
         # Thousands may go together, and none of them reads what is answered.
-        return None if now is None else _late(self._answer, lambda: now)
+        return None if now is None else _late(self.answer, lambda: now)
 
 
 def _late(answer: Callable[[Seen], Response], seen: Seen) -> LateAnswer:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import KnownAsked, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import StrictQuery, encode_cursor, next_place
 from api.http.links import URL_TTL_S
 from api.http.parsing import parse_body
 from api.http.problems.problem import problem
@@ -28,14 +27,11 @@ from storage.jobs.record import ArtifactRecord, JobRecord
 
 router = APIRouter(prefix="/v1/jobs/{job_id}/artifacts", tags=["artifacts"], route_class=IdempotentRoute)
 
-_CURSOR = re.compile(r"file [0-9]{1,7}")
 MOST_NAMED = 20
 """Names that a refusal lists."""
 
 
-class ArtifactListQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class ArtifactListQuery(StrictQuery):
     limit: int = Field(default=100, ge=1, le=1_000)
     cursor: str | None = Field(default=None, max_length=100)
 
@@ -54,8 +50,7 @@ def list_artifacts(
     """Empty until the job has succeeded. Files of chapters come behind those that the job itself shows."""
     record = services.jobs.store.get(tenant, job_id)
     viewer = JobViewer(services.artifacts, links, time.time())
-    after = decode_cursor(parameters.cursor, _CURSOR)
-    first = int(after.removeprefix("file ")) + 1 if after else 0
+    first = next_place(parameters.cursor, "file") or 0
     end = first + parameters.limit
     own, listed = viewer.artifact_list(record), [*_listed(services, record)]
     num_own, num = len(own), len(own) + len(listed)

@@ -49,13 +49,6 @@ class EventMessages:
     job_id: JobId
     links: LinkBuilder
 
-    def message(self, event: LoggedEvent) -> bytes:
-        return _message(self, event)
-
-    def progress_message(self, event: LoggedEvent) -> bytes:
-        """Under the id of the event whose counters it repeats: to continue after one is to continue after both."""
-        return _progress_message(self, event)
-
     def summary(self, record: JobRecord, after: str) -> bytes:
         """In place of events that are not kept any more, under the id of the last one that the client had."""
         data: dict[str, str | int | float | None] = {
@@ -72,13 +65,14 @@ class EventMessages:
 
 
 @lru_cache(maxsize=SHARED)
-def _message(about: EventMessages, event: LoggedEvent) -> bytes:
+def event_message(about: EventMessages, event: LoggedEvent) -> bytes:
     detail = {name: value for name, value in event.data.items() if name not in _COMMON}
     return _written(about, event, event.type, detail)
 
 
 @lru_cache(maxsize=SHARED)
-def _progress_message(about: EventMessages, event: LoggedEvent) -> bytes:
+def progress_message(about: EventMessages, event: LoggedEvent) -> bytes:
+    """Under the id of the event whose counters it repeats: to continue after one is to continue after both."""
     return _written(about, event, PROGRESS, {})
 
 

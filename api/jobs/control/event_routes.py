@@ -20,7 +20,7 @@ from api.http.caller_presence import PresentCaller
 from api.http.middleware.held_requests import hold
 from api.http.problems.problem import invalid_header
 from api.jobs.answers.waiting import LAST_EVENTS, SILENCE_S
-from api.jobs.control.event_messages import EventMessages, ProgressPace
+from api.jobs.control.event_messages import EventMessages, ProgressPace, event_message, progress_message
 from api.services.container import ApiServices
 from storage.errors import JobGone, JobNotFound, StoreUnavailable
 from storage.job_store.following.event import LoggedEvent
@@ -91,22 +91,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        hold(scope, _Messages(self._source))
-
-
-class _Messages:
-    """The body of a stream."""
-
-    __slots__ = ("_source",)
-
-    def __init__(self, source: JobStream) -> None:
-        self._source = source
-
-    async def go_on(self, receive: Receive, send: Send) -> None:
-        async with aclosing(self._source.messages(PresentCaller(receive))) as messages:
-            async for message in messages:
-                await send({"type": "http.response.body", "body": message, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        hold(scope, self._source)
 
 
 @router.get("/{job_id}/events", response_class=Response, responses={200: {"content": _STREAMED}})
@@ -134,7 +119,13 @@ class JobStream:
         self._progress = ProgressPace(PROGRESS_INTERVAL_S)
         self._has_ended = following.record.state.is_terminal
 
-    async def messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
+    async def go_on(self, receive: Receive, send: Send) -> None:
+        async with aclosing(self._messages(PresentCaller(receive))) as messages:
+            async for message in messages:
+                await send({"type": "http.response.body", "body": message, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _messages(self, caller: PresentCaller) -> AsyncGenerator[bytes]:
         record = self._following.record
         try:
             if self._following.has_lost:
@@ -159,9 +150,9 @@ class JobStream:
                 read_s = read_s if events else time.monotonic()
             if events:
                 for event in events:
-                    yield self._shown.message(event)
+                    yield event_message(self._shown, event)
                 if await self._is_progress(events[-1]):
-                    yield self._shown.progress_message(events[-1])
+                    yield progress_message(self._shown, events[-1])
                 after = events[-1].id
             elif events is not None and self._has_ended:
                 # The client has already had the last event.

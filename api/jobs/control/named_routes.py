@@ -15,7 +15,7 @@ from api.http.bodies import json_body
 from api.http.problems.problem import HttpProblem, invalid_field, problem
 from api.jobs.answers.answers import accepted_answer, job_answer, shown_job
 from api.jobs.control.plan_answer import plan_answer, wants_plan_only
-from api.jobs.submission.submission import SubmissionCall, submit_narration
+from api.jobs.submission.submission import submit_narration
 from api.services.container import ApiServices
 from rhapsode.contract.jobs import answer as schemas
 from rhapsode.contract.jobs.request import JobRequest
@@ -51,8 +51,7 @@ async def put_job(
         return job_answer(await run_sync(shown_job, services, links, record), 200, {"Location": links.job(job_id)})
     try:
         await run_sync(_clear, services, tenant, job_id)
-        call = SubmissionCall(tenant, body, None, links.base, job_id)
-        accepted = await run_sync(submit_narration, services.intake, call)
+        accepted = await run_sync(submit_narration, services.intake, tenant, body, None, links.base, job_id)
     except BaseException as error:
         await services.access.idempotent_responses.free(tenant, key, token)
         if isinstance(error, IdempotencyMismatch):

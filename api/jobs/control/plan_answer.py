@@ -13,7 +13,6 @@ from api.jobs.answers.answers import accepted_answer
 from api.jobs.answers.held_answer import Seen, answer_at_its_end
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobState
-from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
 
 PLAN_WAIT_S = 30.0
@@ -50,8 +49,9 @@ def _planned(services: ApiServices, links: LinkBuilder, accepted: Accepted, wait
 
 
 def _answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:
-    record = accepted.job
-    _raise_for_input(record)
+    record, error = accepted.job, accepted.job.error
+    if record.state is JobState.FAILED and error is not None and error.code in _CALLERS_FAULT:
+        raise HttpProblem(422, error.code, "The input has no plan", error.detail)
     if record.state is not JobState.SUCCEEDED:
         return accepted_answer(services, links, accepted)
     plan = services.artifacts.get(record.artifacts[0].key)
@@ -59,9 +59,3 @@ def _answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Re
     if accepted.replayed:
         headers["Idempotency-Replayed"] = "true"
     return Response(plan, 200, headers, "application/json")
-
-
-def _raise_for_input(record: JobRecord) -> None:
-    error = record.error
-    if record.state is JobState.FAILED and error is not None and error.code in _CALLERS_FAULT:
-        raise HttpProblem(422, error.code, "The input has no plan", error.detail)

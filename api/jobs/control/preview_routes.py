@@ -15,7 +15,7 @@ from api.http.parsing import parse_body
 from api.jobs.answers.answers import accepted_answer
 from api.jobs.submission.submission import accept_narration
 from api.services.intake import JobIntake
-from api.voices.named_voices import NamedVoice, ServedVoice, find_named_voice
+from api.voices.named_voices import NamedVoice, find_named_voice
 from reading.languages.names import AUTO_LANGUAGE
 from rhapsode.contract.jobs.answer import Job
 from rhapsode.contract.jobs.input import JobInput
@@ -24,6 +24,7 @@ from rhapsode.contract.jobs.states import Priority
 from rhapsode.contract.voices.voices import PreviewOrder
 from storage.ids import TenantId
 from storage.jobs.submissions import IdempotencyKey
+from storage.voices.records import VoiceRecord
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=IdempotentRoute)
 
@@ -55,9 +56,9 @@ def preview(
 
 def _usual(voice: NamedVoice) -> tuple[str, str | None, str]:
     """What a job calls the voice; the model and the language where the order names none."""
-    if isinstance(voice, ServedVoice):
-        return voice.name, voice.models[0], AUTO_LANGUAGE
-    return voice.id, None, voice.language
+    if isinstance(voice, VoiceRecord):
+        return voice.id, None, voice.language
+    return voice.name, voice.models[0], AUTO_LANGUAGE
 
 
 @router.post(

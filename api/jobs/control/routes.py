@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from asyncio import to_thread
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -24,7 +24,7 @@ from api.jobs.answers.view import JobViewer, retry_after_s
 from api.jobs.answers.waiting import WAIT_DESCRIPTION, requested_wait_s
 from api.jobs.control.plan_answer import plan_answer, wants_plan_only
 from api.jobs.control.query import JobListQuery, job_query
-from api.jobs.submission.submission import SubmissionCall, submit_narration
+from api.jobs.submission.submission import submit_narration
 from api.services.container import ApiServices
 from api.services.jobs_together import JobNow
 from rhapsode.contract.jobs import answer as schemas
@@ -51,11 +51,12 @@ async def submit_job(
     plan.
     """
     services, links = asked.services, asked.links
-    call = SubmissionCall(asked.tenant, body, idempotency_key(idempotency_header, body), links.base)
+    key = idempotency_key(idempotency_header, body)
+    submit = partial(submit_narration, services.intake, asked.tenant, body, key, links.base)
     wait_s = requested_wait_s(prefer)
     if wait_s is not None:
-        return await _submit_and_wait(services, links, call, wait_s)
-    answer = await to_thread(_submit, services, links, call)
+        return await _submit_and_wait(services, links, submit, wait_s)
+    answer = await to_thread(_submit, services, links, submit)
     if isinstance(answer, Accepted):
         return await plan_answer(services, links, answer)
     return answer
@@ -125,17 +126,19 @@ def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
         services.artifacts.delete_prefix(folder)
 
 
-def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> Response | Accepted:
+def _submit(services: ApiServices, links: LinkBuilder, submit: Callable[[], Accepted]) -> Response | Accepted:
     """The answer, unless that has to wait for a plan: one change of threads is a tenth of a submit's time."""
-    accepted = submit_narration(services.intake, call)
+    accepted = submit()
     return accepted if wants_plan_only(accepted) else accepted_answer(services, links, accepted)
 
 
-async def _submit_and_wait(services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int) -> Response:
+async def _submit_and_wait(
+    services: ApiServices, links: LinkBuilder, submit: Callable[[JobId], Accepted], wait_s: int
+) -> Response:
     job = new_job_id()
     # Following begins before the job exists, so its feed gets every event and the log need not be read.
     with services.jobs.events.following(job):
-        accepted = await to_thread(submit_narration, services.intake, replace(call, job=job))
+        accepted = await to_thread(submit, job)
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, wait_s)
     return await held_answer(services, links, accepted, wait_s)

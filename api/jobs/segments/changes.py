@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from api.http.problems.problem import invalid_field, problem, unsupported_language, voice_not_found
+from api.http.problems.problem import invalid_field, problem, unsupported_language
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.view import SegmentViewer
-from api.jobs.submission.cast import own_voice_for
+from api.jobs.submission.cast import voice_of_cast
 from api.jobs.submission.languages import refuse_foreign_text
 from api.services.container import ApiServices
-from api.voices.matching import find_own_voice, listed, speaker_of
+from api.voices.matching import listed, own_voice_or_why
 from reading.estimates import speech_units
 from reading.languages.names import AUTO_LANGUAGE
 from reading.spelling.respelling import Lexicon
@@ -20,13 +21,16 @@ from rhapsode.contract.jobs.input import JobInput
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.pronunciations import Rule
 from rhapsode.contract.segments import SegmentChange, SegmentsChange, SentenceChange
-from storage.errors import SegmentNotFound, VoiceGone, VoiceNotFound
+from storage.errors import SegmentNotFound
 from storage.ids import TenantId
 from storage.job_store.calls import Transitioned
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
 from storage.segments.edits import SegmentEdit
+
+_AS_USUAL = JobRequest(input=JobInput(text="all"))
+"""Says nothing of how a voice is used."""
 
 
 def change_segment(
@@ -169,19 +173,8 @@ def _cast_member(
         return None
     if card is None:
         raise invalid_field("/voice", "not_available", f"no worker of {spec.model} has said which voices it has")
-    if card.task == "voice_design":
-        raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
-    built_in = speaker_of(voice, card)
-    if built_in is not None:
-        return _free_name(SpeakerVoice(_recast_name(now, built_in, spec), built_in), spec)
-    try:
-        record = find_own_voice(services.voices, tenant, voice)
-    except (VoiceNotFound, VoiceGone) as error:
-        raise voice_not_found(voice, card.name, card.speakers) from error
-    if record is None:
-        raise voice_not_found(voice, card.name, card.speakers)
-    own = own_voice_for(JobRequest(input=JobInput(text="."), model=card.name), record, card).own
-    return _free_name(SpeakerVoice(_recast_name(now, record.name, spec), record.name, own), spec)
+    name, chosen = voice_of_cast(_AS_USUAL, voice, card, partial(own_voice_or_why, services.voices, tenant))
+    return _free_name(SpeakerVoice(_recast_name(now, name, spec), name, chosen.own), spec)
 
 
 def _recast_name(now: str, voice: str, spec: NarrationSpec) -> str:

@@ -81,12 +81,11 @@ class SegmentFollower:
             return
         total = len(plan.segments)
         for planned in plan.segments:
-            result = await self._result(follower, planned.index, total)
-            if result is None:
+            if not await self._comes(follower, planned.index, total):
                 if self._record.state.is_terminal:
                     continue
                 return
-            segment = await self._patiently(partial(self._read, result))
+            segment = await self._patiently(partial(self._read, self._known.pop(planned.index)))
             yield await run_sync(self._heard, segment, planned, limiter=self._services.jobs.encoders)
 
     def _heard(self, segment: StoredSegment, planned: PlanSegment) -> PlayedSegment:
@@ -100,9 +99,6 @@ class SegmentFollower:
             if not await self._may_come(follower):
                 return None
         return await self._patiently(partial(self._services.jobs.plans.of, self._record))
-
-    async def _result(self, follower: Follower, index: int, total: int) -> SegmentResult | None:
-        return self._known.pop(index) if await self._comes(follower, index, total) else None
 
     async def _comes(self, follower: Follower, index: int, total: int) -> bool:
         """Once it is known whether the segment is there, or will not be."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import StrictQuery, encode_cursor, next_place
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.http.problems.problem import HttpProblem, invalid_field, problem, segment_damaged
@@ -49,15 +48,11 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["segments"], route_class=IdempotentRoute)
 
-_CURSOR = re.compile(r"segment [0-9]{1,7}")
 
-
-class SegmentListQuery(BaseModel):
+class SegmentListQuery(StrictQuery):
     """`state` may be repeated. `flagged`: only those that were kept although they did not pass, or only the others."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    state: list[SegmentState] = []
+    state: list[SegmentState] = Field(default=[])
     flagged: Literal["true", "false"] | None = None
     limit: int = Field(default=100, ge=1, le=1_000)
     cursor: str | None = Field(default=None, max_length=100)
@@ -73,8 +68,7 @@ def list_segments(
 ) -> SegmentList:
     """In the order of the narration; empty until the text is planned. A cancelled job keeps its finished ones."""
     viewer = read_segments(services, tenant, job_id, links)
-    after = decode_cursor(parameters.cursor, _CURSOR)
-    first = int(after.removeprefix("segment ")) + 1 if after else 0
+    first = next_place(parameters.cursor, "segment") or 0
     wanted = [index for index in range(first, len(viewer.segments)) if _is_wanted(viewer, index, parameters)]
     page, has_more = wanted[: parameters.limit], len(wanted) > parameters.limit
     places = viewer.places(page[-1] + 1) if page else {}

@@ -10,16 +10,14 @@ from api.http.times import audio_s
 from api.jobs.answers.segment_ids import segment_id, sentence_id
 from reading.plan.plan import PlanSegment
 from rhapsode.contract.segments import Respelling, Segment, SegmentLinks, Sentence, Take, TriedAttempt
-from storage.job_store.segment_reads import SegmentStates
-from storage.job_store.segment_reads import StoredTake as StoredTake
+from storage.job_store.segment_reads import SegmentStates, StoredTake
 from storage.jobs.record import JobRecord
 from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited_aloud
 from storage.segments.edits import SegmentEdit
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Pacing, Placed, TimeSpan, num_stretched, pause_after_s, places, spoken_span
-from storage.segments.tried import RejectedTake
-from storage.segments.tried import StoredAttempt as StoredAttempt
+from storage.segments.tried import RejectedTake, StoredAttempt
 
 _WORD = re.compile(r"\w+")
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.dependencies import KnownJobId, Links, Services, Tenant
-from api.http.cursors import decode_cursor, encode_cursor
+from api.http.cursors import StrictQuery, encode_cursor, next_place
 from api.jobs.answers.segment_ids import segment_id
 from api.jobs.segments.planned_job import plan_of, read_segments
 from api.services.container import ApiServices
@@ -27,13 +26,9 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/jobs/{job_id}/waveform", tags=["segments"])
 
-_CURSOR = re.compile(r"peaks [0-9]{1,7}")
 
-
-class WaveformQuery(BaseModel):
+class WaveformQuery(StrictQuery):
     """`first`: index of the first segment that is wanted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=200)
     cursor: str | None = Field(default=None, max_length=100)
@@ -46,8 +41,7 @@ def get_waveform(
 ) -> Waveform:
     """What a waveform is drawn of, with the chapters. A take keeps its peaks: ask again for what has another digest."""
     viewer = read_segments(services, tenant, job_id, links)
-    after = decode_cursor(parameters.cursor, _CURSOR)
-    first = int(after.removeprefix("peaks ")) + 1 if after else parameters.first
+    first = next_place(parameters.cursor, "peaks") or parameters.first
     done = [result for index, result in sorted(viewer.states.results.items()) if index >= first]
     page, has_more = done[: parameters.limit], len(done) > parameters.limit
     return Waveform(

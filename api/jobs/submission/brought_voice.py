@@ -42,11 +42,6 @@ def brought_model(request: JobRequest, tenant: TenantId, cards: Sequence[ModelCa
     return embedding_model(cards, request.model) if field == EMBEDDING_FIELD else _cloning(request.model, cards)
 
 
-def refuse_recording(request: JobRequest, tenant: TenantId, cards: Sequence[ModelCard]) -> None:
-    """Everything that can be refused without the recording is refused before it is fetched. Raises a `Problem`."""
-    _mode(request, brought_model(request, tenant, cards))
-
-
 def brought_voice(
     request: JobRequest, tenant: TenantId, job: JobId, card: ModelCard, recording: Reference | None
 ) -> ChosenVoice:
@@ -55,7 +50,7 @@ def brought_voice(
     if recording is not None:
         if (request.ref_text or "").strip() and Repair.CUT in recording.source.repairs:
             raise invalid_field("/ref_text", "not_supported", TEXT_OF_LONGER)
-        name, mode, source, data = REF_AUDIO_FIELD, _mode(request, card), recording.source, recording.data
+        name, mode, source, data = REF_AUDIO_FIELD, recording_mode(request, card), recording.source, recording.data
     else:
         name, mode, data = EMBEDDING_FIELD, CacheMode.X_VECTOR, _embedding(request.speaker_embedding or [], card)
         source = VoiceSource(
@@ -104,8 +99,8 @@ def _cloning(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     return max(cloning, key=lambda card: card.updated_at_ms)
 
 
-def _mode(request: JobRequest, card: ModelCard) -> CacheMode:
-    """With what the recording says where that is known, as far as the model can."""
+def recording_mode(request: JobRequest, card: ModelCard) -> CacheMode:
+    """With what the recording says where that is known, as far as the model can. Raises a `Problem`."""
     has_text = bool((request.ref_text or "").strip())
     if request.x_vector_only and has_text:
         raise invalid_field("/ref_text", "not_allowed", "x_vector_only does not read it")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from api.http.problems.problem import HttpProblem, invalid_field, voice_not_found
 from api.jobs.submission.input import LINES_POINTER, PreparedInput, unknown_speaker
-from api.voices.matching import choose_mode, choose_model, modes_of, reference, speaker_of, unfit
+from api.voices.matching import OwnVoice, choose_mode, choose_model, modes_of, reference, speaker_of, unfit
 from rhapsode.contract.jobs.input import MAX_SPEAKERS
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
-from storage.errors import VoiceGone, VoiceNotFound
 from storage.narration.cast import SpeakerVoice
 from storage.narration.voice_reference import VoiceReference, normalised_ref_text
 from storage.queue.model_registry import ModelCard, served_models
@@ -36,10 +35,6 @@ class ChosenVoice:
     own: VoiceReference | None = None
     is_cacheable: bool = True
     source: bytes | None = None
-
-
-OwnVoices = Mapping[str, VoiceRecord | VoiceNotFound | VoiceGone]
-"""The caller's voices among the names of a request, and why an id has none. A name that is missing names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +88,12 @@ def lead_of(request: JobRequest, roles: Sequence[Role]) -> str | None:
 def choose_cast(
     request: JobRequest,
     roles: Sequence[Role],
+    card: ModelCard,
     cards: Sequence[ModelCard],
-    found: OwnVoices,
+    found: Mapping[str, OwnVoice],
     brought: ChosenVoice | None,
 ) -> Cast:
-    """Raises a `HttpProblem` or a `StorageError`.
+    """card: of `usual_model`. Raises a `HttpProblem` or a `StorageError`.
 
     Without `voice`, a model without voices speaks unassigned text with the first of the cast.
     """
@@ -105,50 +101,51 @@ def choose_cast(
     if brought is not None:
         lead = brought
     elif name == request.voice:
-        lead = choose_voice(request, name, cards, found)
+        lead = _choose_voice(request, name, card, cards, found)
     else:
-        lead = _first_of_cast(request, roles[0], cards, found)
+        lead = _first_of_cast(request, roles[0], card, cards, found)
     members: list[SpeakerVoice] = []
     own: list[ChosenVoice] = [lead] if lead.own is not None else []
+    without_text = request.model_copy(update={"ref_text": None})
     for role in roles:
         try:
-            chosen = _member(request, role, lead.card, found)
-        except HttpProblem:
+            voice, chosen = voice_of_cast(without_text, role.voice, lead.card, found.get)
+        except HttpProblem as problem:
             if role.is_wish:
                 continue
-            raise
-        if chosen.own is None:
-            members.append(SpeakerVoice(role.name, speaker_of(role.voice, lead.card) or role.voice))
-        else:
-            members.append(SpeakerVoice(role.name, chosen.own.name, chosen.own))
+            raise _at(problem, role.pointer) from problem
+        members.append(SpeakerVoice(role.name, voice, chosen.own))
+        if chosen.own is not None:
             own.append(chosen)
     # Each voice once, in whichever way it is spoken with.
     return Cast(lead, tuple(members), tuple({chosen.own: chosen for chosen in own}.values()))
 
 
-def _first_of_cast(request: JobRequest, role: Role, cards: Sequence[ModelCard], found: OwnVoices) -> ChosenVoice:
+def _first_of_cast(
+    request: JobRequest, role: Role, card: ModelCard, cards: Sequence[ModelCard], found: Mapping[str, OwnVoice]
+) -> ChosenVoice:
     try:
-        first = choose_voice(request, role.voice, cards, found)
+        first = _choose_voice(request, role.voice, card, cards, found)
     except HttpProblem as problem:
         raise _at(problem, role.pointer) from problem
     if not first.card.speakers:
         return first
-    refuse_overrides(request)
+    _refuse_overrides(request)
     return ChosenVoice(first.card)
 
 
-def _member(request: JobRequest, role: Role, card: ModelCard, found: OwnVoices) -> ChosenVoice:
-    try:
-        if card.task == "voice_design":
-            raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
-        if speaker_of(role.voice, card) is not None:
-            return ChosenVoice(card)
-        record = found.get(role.voice)
-        if not isinstance(record, VoiceRecord):
-            raise voice_not_found(role.voice, card.name, card.speakers) from record
-        return own_voice_for(request.model_copy(update={"ref_text": None}), record, card)
-    except HttpProblem as problem:
-        raise _at(problem, role.pointer) from problem
+def voice_of_cast(
+    request: JobRequest, voice: str, card: ModelCard, find: Callable[[str], OwnVoice | None]
+) -> tuple[str, ChosenVoice]:
+    """A voice of this model or, as `find` gives it, of the caller's, with its name. Raises a `HttpProblem`."""
+    if card.task == "voice_design":
+        raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
+    if (built_in := speaker_of(voice, card)) is not None:
+        return built_in, ChosenVoice(card)
+    record = find(voice)
+    if not isinstance(record, VoiceRecord):
+        raise voice_not_found(voice, card.name, card.speakers) from record
+    return record.name, _own_voice_for(request, record, card)
 
 
 def _at(problem: HttpProblem, pointer: str) -> HttpProblem:
@@ -169,19 +166,24 @@ def usual_model(request: JobRequest, voice: str | None, cards: Sequence[ModelCar
     return max(having, key=lambda card: card.updated_at_ms, default=default)
 
 
-def choose_voice(request: JobRequest, voice: str | None, cards: Sequence[ModelCard], found: OwnVoices) -> ChosenVoice:
+def _choose_voice(
+    request: JobRequest,
+    voice: str | None,
+    card: ModelCard,
+    cards: Sequence[ModelCard],
+    found: Mapping[str, OwnVoice],
+) -> ChosenVoice:
     """The model, and the caller's own voice if no model has the name. Raises `HttpProblem` and `StorageError`."""
     if request.consent is not None:
         raise invalid_field("/consent", "not_supported", "only `ref_audio` and `speaker_embedding` need it here")
-    card = usual_model(request, voice, cards)
     if voice is None or has_voice(card, voice) or (record := found.get(voice)) is None:
-        refuse_overrides(request)
+        _refuse_overrides(request)
         return ChosenVoice(card)
     if not isinstance(record, VoiceRecord):
         raise record
     if request.model is None:
         card = _fitting_model(record, card, cards)
-    return own_voice_for(request, record, card)
+    return _own_voice_for(request, record, card)
 
 
 def has_voice(card: ModelCard, name: str) -> bool:
@@ -197,7 +199,7 @@ def reference_room(own: VoiceReference | None, card: ModelCard) -> int:
     return math.ceil((len(own.ref_text.encode()) + num_frames) / ROWS_PER_TEXT_TOKEN)
 
 
-def own_voice_for(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:
+def _own_voice_for(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:
     """This voice of the caller's as the model speaks with it. Raises a `HttpProblem`."""
     if not modes_of(record, card):
         raise unfit(record, card)
@@ -229,7 +231,7 @@ def _fitting_model(record: VoiceRecord, default: ModelCard, cards: Sequence[Mode
     return max(fitting, key=lambda card: card.updated_at_ms)
 
 
-def refuse_overrides(request: JobRequest) -> None:
+def _refuse_overrides(request: JobRequest) -> None:
     """Raises the `HttpProblem` that there is nothing for them to change."""
     for name in _OVERRIDES:
         if name in request.model_fields_set:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from api.acceptance.deadlines import future_ms, start_ms
 from api.http.problems.problem import invalid_field
-from api.jobs.submission.brought_voice import brought_model, brought_voice
+from api.jobs.submission.brought_voice import brought_voice
 from api.jobs.submission.cast import Cast, choose_cast, reference_room
 from api.jobs.submission.facts import Facts
 from api.jobs.submission.input import stored_entries
@@ -37,9 +37,8 @@ def decide(facts: Facts) -> Decision:
     dictionaries = tuple(str(each.version) for each in facts.dictionaries)
     brought = None
     if request.brings_voice:
-        card = brought_model(request, facts.tenant, facts.cards)
-        brought = brought_voice(request, facts.tenant, facts.job, card, facts.recording)
-    cast = choose_cast(request, facts.roles, facts.cards, facts.voices, brought)
+        brought = brought_voice(request, facts.tenant, facts.job, facts.card, facts.recording)
+    cast = choose_cast(request, facts.roles, facts.card, facts.cards, facts.voices, brought)
     card = cast.lead.card
     room = max([reference_room(chosen.own, card) for chosen in cast.voices if chosen.own], default=0)
     spec = resolve_narration(request, card, cast.lead.own, cast.members, room, prepared.source, dictionaries)

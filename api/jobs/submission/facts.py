@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from api.http.problems.problem import invalid_field
-from api.jobs.submission.brought_voice import brought_model, refuse_recording
-from api.jobs.submission.cast import OwnVoices, Role, has_voice, lead_of, roles_of, usual_model
+from api.jobs.submission.brought_voice import brought_model, recording_mode
+from api.jobs.submission.cast import Role, has_voice, lead_of, roles_of, usual_model
 from api.jobs.submission.dictionaries import TakenDictionary, find_dictionary
 from api.jobs.submission.input import UPLOAD_POINTER, PreparedInput, prepare_input, refuse_cast
 from api.jobs.submission.reference_audio import Reference, read_reference
 from api.services.intake import JobIntake
 from api.settings import MAX_DOCUMENT_BYTES
 from api.uploads.named import find_named_upload
-from api.voices.matching import find_own_voice
+from api.voices.matching import OwnVoice, find_own_voice, own_voice_or_why
 from api.webhooks.job_webhook import choose_webhook
 from rhapsode.contract.jobs.request import JobRequest
-from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import JobId, TenantId
 from storage.jobs.webhook_target import WebhookTarget
 from storage.objects.keys import reference_recording
 from storage.queue.model_registry import ModelCard, served_models
-from storage.voices.records import VoiceRecord
 from storage.voices.store import VoiceStore
 
 
@@ -30,8 +28,9 @@ from storage.voices.store import VoiceStore
 class Facts:
     """Whose job it is, and everything about its request that the request does not say.
 
-    request: with its model and voice for the names that stand for them, such as OpenAI's `tts-1` and `alloy`. cards: of
-    all models. voices: the caller's own among the names of the request. recording: the one that came along.
+    request: with its model and voice for the names that stand for them, such as OpenAI's `tts-1` and `alloy`. card: of
+    `model_of`; cards: of all models. voices: the caller's own among the names of the request. recording: the one that
+    came along.
     """
 
     request: JobRequest
@@ -39,8 +38,9 @@ class Facts:
     job: JobId
     prepared: PreparedInput
     roles: Sequence[Role]
+    card: ModelCard
     cards: Sequence[ModelCard]
-    voices: OwnVoices
+    voices: Mapping[str, OwnVoice]
     dictionaries: Sequence[TakenDictionary] = ()
     webhook: WebhookTarget | None = None
     recording: Reference | None = None
@@ -75,26 +75,25 @@ def look_up(
     cards = intake.models.list() if cards is None else cards
     model = intake.settings.aliases.model(request.model, [card.name for card in cards])
     request = request.model_copy(update={"model": model})
-    aliases = _aliases(intake, tenant, request, roles, cards)
-    if meant := aliases.get(request.voice or ""):
-        request = request.model_copy(update={"voice": meant})
-    roles = tuple(replace(role, voice=aliases.get(role.voice, role.voice)) for role in roles)
-    recording = None
+    card, recording = model_of(request, tenant, roles, cards), None
+    if not request.brings_voice and (meant := _aliases(intake, tenant, request, roles, card)):
+        request = request.model_copy(update={"voice": meant.get(request.voice or "", request.voice)})
+        roles = tuple(replace(role, voice=meant.get(role.voice, role.voice)) for role in roles)
+        card = model_of(request, tenant, roles, cards)
     if request.ref_audio is not None:
-        refuse_recording(request, tenant, cards)
+        # Everything that can be refused without the recording is refused before it is fetched.
+        recording_mode(request, card)
         key = reference_recording(tenant, job)
         recording = read_reference(intake.artifacts, intake.recordings, tenant, request.ref_audio, key, "/ref_audio")
-    voices = _own_voices(intake.voices, tenant, request, roles, cards)
-    return Facts(request, tenant, job, prepared, roles, cards, voices, dictionaries, webhook, recording)
+    voices = dict(_own_voices(intake.voices, tenant, request, roles, card, cards))
+    return Facts(request, tenant, job, prepared, roles, card, cards, voices, dictionaries, webhook, recording)
 
 
 def _aliases(
-    intake: JobIntake, tenant: TenantId, request: JobRequest, roles: Sequence[Role], cards: Sequence[ModelCard]
+    intake: JobIntake, tenant: TenantId, request: JobRequest, roles: Sequence[Role], card: ModelCard
 ) -> dict[str, str]:
     """Names that neither the model nor the caller has, as `POST /v1/audio/speech` understands them."""
-    if request.brings_voice:
-        return {}
-    card, found = usual_model(request, lead_of(request, roles), cards), dict[str, str]()
+    found: dict[str, str] = {}
     for name in {request.voice or "", *(role.voice for role in roles)}:
         meant = intake.settings.aliases.voice(name, card.speakers)
         is_own = meant in (None, name) or has_voice(card, name) or find_own_voice(intake.voices, tenant, name)
@@ -103,28 +102,27 @@ def _aliases(
     return found
 
 
-def _own_voices(
-    voices: VoiceStore, tenant: TenantId, request: JobRequest, roles: Sequence[Role], cards: Sequence[ModelCard]
-) -> OwnVoices:
-    """Each name is looked up once, and none that the model speaks with itself."""
-    lead = lead_of(request, roles)
+def model_of(request: JobRequest, tenant: TenantId, roles: Sequence[Role], cards: Sequence[ModelCard]) -> ModelCard:
+    """As far as it depends on no voice that the caller has here. Raises a `Problem`."""
     if request.brings_voice:
-        models = [brought_model(request, tenant, cards)]
-    else:
-        models = [usual_model(request, lead, cards)]
-        if request.model is None and lead is not None and not has_voice(models[0], lead):
-            # With a voice of the caller's, another model may be the one that fits.
-            models += served_models(cards)
-    found: dict[str, VoiceRecord | VoiceNotFound | VoiceGone] = {}
+        return brought_model(request, tenant, cards)
+    return usual_model(request, lead_of(request, roles), cards)
+
+
+def _own_voices(
+    voices: VoiceStore,
+    tenant: TenantId,
+    request: JobRequest,
+    roles: Sequence[Role],
+    card: ModelCard,
+    cards: Sequence[ModelCard],
+) -> Iterator[tuple[str, OwnVoice]]:
+    """Each name is looked up once, and none that the model speaks with itself."""
+    lead, models = lead_of(request, roles), [card]
+    if request.model is None and not request.brings_voice and lead is not None and not has_voice(card, lead):
+        # With a voice of the caller's, another model may be the one that fits.
+        models += served_models(cards)
     names = [role.voice for role in roles] if lead is None else [lead, *(role.voice for role in roles)]
     for name in dict.fromkeys(names):
-        if all(has_voice(card, name) for card in models):
-            continue
-        try:
-            record = find_own_voice(voices, tenant, name)
-        except (VoiceNotFound, VoiceGone) as error:
-            found[name] = error
-        else:
-            if record is not None:
-                found[name] = record
-    return found
+        if not all(has_voice(each, name) for each in models) and (own := own_voice_or_why(voices, tenant, name)):
+            yield name, own

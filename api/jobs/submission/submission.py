@@ -5,8 +5,6 @@ A refusal at any step leaves nothing behind, in Redis or in the store.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from api.acceptance.acceptance import Accepted, find_response
 from api.acceptance.deadlines import refuse_unreachable
 from api.http.json_body import parse_json
@@ -22,24 +20,19 @@ from storage.ids import JobId, TenantId, new_job_id
 from storage.jobs.submissions import IdempotencyKey
 
 
-@dataclass(frozen=True, slots=True)
-class SubmissionCall:
-    """One POST: who sent which bytes under which Idempotency-Key, and by which address of this API."""
-
-    tenant: TenantId
-    body: bytes
-    idempotency: IdempotencyKey | None
-    api_url: str
-    job: JobId | None = None
-    """The id that the caller chose; the caller ensures that no other request creates it."""
-
-
-def submit_narration(intake: JobIntake, call: SubmissionCall) -> Accepted:
-    """Raises a `Problem` or a `StorageError`."""
-    if call.idempotency and (replayed := find_response(intake.jobs, call.tenant, call.idempotency)):
+def submit_narration(
+    intake: JobIntake,
+    tenant: TenantId,
+    body: bytes,
+    idempotency: IdempotencyKey | None,
+    api_url: str,
+    chosen: JobId | None = None,
+) -> Accepted:
+    """As `accept_narration`, of a body as it was sent."""
+    if idempotency and (replayed := find_response(intake.jobs, tenant, idempotency)):
         return Accepted(replayed, replayed=True)
-    request = parse_job_request(call.body, intake.settings.max_text_chars)
-    return accept_narration(intake, call.tenant, request, call.idempotency, call.api_url, call.job)
+    request = parse_job_request(body, intake.settings.max_text_chars)
+    return accept_narration(intake, tenant, request, idempotency, api_url, chosen)
 
 
 def accept_narration(
@@ -50,7 +43,7 @@ def accept_narration(
     api_url: str = "",
     chosen: JobId | None = None,
 ) -> Accepted:
-    """api_url: for links in webhooks. chosen: the job's id, if not a new one.
+    """api_url: for links in webhooks. chosen: the job's id, if not a new one; no other request creates it meanwhile.
 
     Raises a `Problem` or a `StorageError`.
     """

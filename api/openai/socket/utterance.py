@@ -91,7 +91,7 @@ class SocketUtterance:
                 if writing is not None:
                     writing.cancel()
                     await asyncio.wait((writing,))
-            return UtteranceOutcome(stream.findings, stream.usage.chars, stream.usage.audio_s)
+            return UtteranceOutcome(stream.findings, stream.num_chars, stream.audio_s)
 
     async def _order_to_begin_with(self) -> LiveOrder:
         """With the first text, or with all text for a model that reads it before it speaks."""

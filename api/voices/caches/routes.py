@@ -6,12 +6,12 @@ import re
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
 from api.http.bodies import json_body
-from api.http.cursors import PageQuery, decode_cursor, encode_cursor
+from api.http.cursors import PageQuery, StrictQuery, decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.jobs.answers.answers import accepted_answer
@@ -33,9 +33,7 @@ class CacheListQuery(PageQuery):
     model: str | None = Field(default=None, min_length=1, max_length=200)
 
 
-class CacheDropQuery(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class CacheDropQuery(StrictQuery):
     model: str | None = Field(default=None, min_length=1, max_length=200)
     mode: Mode | None = None
 

@@ -39,7 +39,7 @@ def order_caches(intake: JobIntake, tenant: TenantId, record: VoiceRecord, order
         cache = known.get(voice.content(tenant, card.revision))
         # What another job is about to build is shared with it.
         if order.force or cache is None or cache.state is CacheState.FAILED:
-            _submit_one(intake, tenant, voice, card, rebuild=order.force)
+            request_cache(intake, tenant, voice, card, rebuild=order.force)
     contents = {voice.content(tenant, card.revision) for voice, card in wanted}
     return [cache for cache in intake.voices.caches(tenant, record.id) if cache.content in contents]
 
@@ -96,19 +96,15 @@ def submit_voices(
     )
 
 
-def _submit_one(
-    intake: JobIntake, tenant: TenantId, voice: VoiceReference, card: ModelCard, *, rebuild: bool
+def request_cache(
+    intake: JobIntake, tenant: TenantId, voice: VoiceReference, card: ModelCard, *, rebuild: bool = False
 ) -> JobRecord:
+    """A separate job for one voice."""
     order = BulkCacheOrder(voices=[voice.voice], priority=Priority.NORMAL, force=rebuild, retention_s=RETENTION_S)
     job = submit_voices(intake, tenant, [voice], card, order, None).job
     # The job's plan also requests it. This shows it to the caller at once.
     intake.voices.request_caches(tenant, job.id, [cache_request(tenant, voice, card)], rebuild=rebuild)
     return job
-
-
-def request_cache(intake: JobIntake, tenant: TenantId, voice: VoiceReference, card: ModelCard) -> JobRecord:
-    """A separate job for one voice that another job needs."""
-    return _submit_one(intake, tenant, voice, card, rebuild=False)
 
 
 def _wanted(

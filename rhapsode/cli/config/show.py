@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
@@ -52,12 +52,18 @@ def show(
     folder = choose_data_dir(data_dir, settings)
     wanted: tuple[ProcessName, ...] = (process,) if process else get_args(ProcessName)
     read = [_read(name, folder) for name in wanted]
-    rows = [each for each in _merged(read) if not given or each.setting.source != "default"]
+    processes: dict[SettingInEffect, list[str]] = {}
+    for each in read:
+        for setting in each.settings:
+            processes.setdefault(setting, []).append(each.process)
+    shown = [each for each in sorted(processes, key=lambda each: each.name) if not given or each.source != "default"]
     if as_json:
-        for row in rows:
-            echo(json.dumps(row.document()))
+        for each in shown:
+            facts = {"setting": each.name, "value": each.value or None, "source": each.source}
+            echo(json.dumps(facts | {"processes": processes[each]}))
     else:
-        print_rows(HEADINGS, [row.columns() for row in rows])
+        cells = [(each.name, each.value or NOTHING, each.source, ", ".join(processes[each])) for each in shown]
+        print_rows(HEADINGS, cells)
     complaints = list(dict.fromkeys(each.complaint for each in read if each.complaint))
     for complaint in complaints:
         echo(f"rhapsode: {complaint}", err=True)
@@ -74,29 +80,6 @@ class _Read:
     complaint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    setting: SettingInEffect
-    processes: tuple[str, ...]
-
-    def columns(self) -> tuple[str, ...]:
-        return self.setting.name, self.setting.value or NOTHING, self.setting.source, ", ".join(self.processes)
-
-    def document(self) -> dict[str, object]:
-        row, processes = self.setting, list(self.processes)
-        return {"setting": row.name, "value": row.value or None, "source": row.source, "processes": processes}
-
-
-def _merged(read: list[_Read]) -> Iterator[_Row]:
-    """By name. Equal settings of several processes are one row."""
-    rows: dict[SettingInEffect, _Row] = {}
-    for each in read:
-        for setting in each.settings:
-            known = rows.get(setting, _Row(setting, ()))
-            rows[setting] = replace(known, processes=(*known.processes, each.process))
-    return iter(sorted(rows.values(), key=lambda row: row.setting.name))
-
-
 def _read(process: ProcessName, folder: DataDir) -> _Read:
     from rhapsode.cli.local.requirements import require_packages
     from storage.runtime.config.sources import settings_in_effect
@@ -111,12 +94,12 @@ def _read(process: ProcessName, folder: DataDir) -> _Read:
     if "redis_url" not in supplied:
         # Another server's broker is a database of that server.
         supplied.pop("broker_url", None)
-    used = {name: said.value for name, said in supplied.items() if name in settings_class.model_fields}
+    used = {name: value for name, (value, _) in supplied.items() if name in settings_class.model_fields}
     try:
         settings = load_settings(settings_class, used)
     except SettingsError as error:
         return _Read(process, complaint=f"{process}: {error}")
-    shown = {name: said.shown for name, said in supplied.items()}
+    shown = {name: shown for name, (_, shown) in supplied.items()}
     return _Read(process, tuple(settings_in_effect(settings, os.environ, shown, UP)))
 
 
@@ -135,16 +118,8 @@ def _settings_class(process: ProcessName) -> type[StorageSettings]:
     return Settings
 
 
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    """value: a valid one. shown: its description."""
-
-    value: str
-    shown: str
-
-
-def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decision]:
-    """What `rhapsode.stack.processes` gives its processes."""
+def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, tuple[str, str]]:
+    """What `rhapsode.stack.processes` gives its processes: a valid value, and its description."""
     from rhapsode.stack.options import StackOptions
     from rhapsode.stack.planning.wishes import wishes_of
     from rhapsode.stack.state_file import Lifetime
@@ -156,18 +131,18 @@ def _decided_by_up(process: ProcessName, folder: DataDir) -> Mapping[str, _Decis
     drawn = f"(drawn into {folder.root})"
     socket = f"the Valkey in {folder.valkey}"
     decided = {
-        "store": _Decision(objects, objects),
-        "redis_url": _Decision("redis://127.0.0.1:6379/0", socket),
-        "broker_url": _Decision("redis://127.0.0.1:6379/1", socket),
-        "url_secret": _Decision("x" * 16, drawn),
-        "webhook_key": _Decision("x" * 16, drawn),
+        "store": (objects, objects),
+        "redis_url": ("redis://127.0.0.1:6379/0", socket),
+        "broker_url": ("redis://127.0.0.1:6379/1", socket),
+        "url_secret": ("x" * 16, drawn),
+        "webhook_key": ("x" * 16, drawn),
     }
     if process in ("gpu-worker", "cpu-worker"):
-        decided["worker_name"] = _Decision("", "a name for each")
-        decided["slots"] = _Decision(str(SLOTS), f"{SLOTS}, on a GPU up to {GPU_SLOTS}")
-        decided["live_slots"] = _Decision(str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")
+        decided["worker_name"] = ("", "a name for each")
+        decided["slots"] = (str(SLOTS), f"{SLOTS}, on a GPU up to {GPU_SLOTS}")
+        decided["live_slots"] = (str(LIVE_SLOTS), f"{LIVE_SLOTS}, on a GPU up to {MOST_LIVE_SLOTS}")
     if process == "gpu-worker":
-        decided["device"] = _Decision("cpu", ", ".join(devices) or "each GPU, else cpu")
+        decided["device"] = ("cpu", ", ".join(devices) or "each GPU, else cpu")
     return decided
 
 

@@ -11,9 +11,10 @@ import typer
 from rhapsode.cli.clients import AddressOptions, CommonOptions, connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse, interruptible
 from rhapsode.cli.file_names import is_plain
-from rhapsode.cli.for_each import Handled, delete_each, for_each
-from rhapsode.cli.jobs.control import DAY_S, read_pair
+from rhapsode.cli.for_each import became, delete_each, for_each
+from rhapsode.cli.jobs.control import kept_s, read_pair
 from rhapsode.cli.jobs.download import save_files
+from rhapsode.cli.jobs.listing import when
 from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import IdempotencyOption, KeepOption, LimitOption
 from rhapsode.cli.tables import print_rows
@@ -44,11 +45,10 @@ def submit(
     """Submit a file of jobs and print the batch's id. If one line is invalid, no job is submitted."""
     readable(file)
     pairs = dict(read_pair(each) for each in metadata or [])
-    retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
     with connected(common) as client:
         try:
             batch = client.batches.submit(
-                file, retention_s=retention_s, metadata=pairs, idempotency_key=idempotency_key
+                file, retention_s=kept_s(keep_days), metadata=pairs, idempotency_key=idempotency_key
             )
         except OSError as error:
             raise Misuse(f"{file} cannot be read: {error.strerror}") from error
@@ -66,7 +66,7 @@ def list_batches(
     if common.as_json:
         common.echo_each(found, _counts)
         return
-    rows = [(batch.id, str(batch.state), _counts(batch), _when(batch)) for batch in found]
+    rows = [(batch.id, str(batch.state), _counts(batch), when(batch)) for batch in found]
     print_rows(("batch", "state", "jobs", "created"), rows)
 
 
@@ -76,7 +76,7 @@ def show(common: CommonOptions, batch: BatchArgument) -> None:
     with connected(common) as client:
         found = client.batches.get(batch)
     counts = found.counts.model_dump()
-    facts = [("batch", found.id), ("state", str(found.state)), ("created", _when(found))]
+    facts = [("batch", found.id), ("state", str(found.state)), ("created", when(found))]
     facts += [("lines" if name == "total" else name, str(number)) for name, number in counts.items()]
     facts += [("metadata", f"{name}={value}") for name, value in sorted(found.metadata.items())]
     common.echo_facts(found, facts)
@@ -130,12 +130,7 @@ def results(
 @app.command()
 def cancel(common: CommonOptions, batches: BatchesArgument) -> None:
     """Cancel batches with their unfinished jobs."""
-
-    def stop(client: Rhapsode, batch: str) -> Handled:
-        stopped = client.batches.cancel(batch)
-        return Handled(str(stopped.state), stopped.model_dump_json())
-
-    for_each(common, batches, stop)
+    for_each(common, batches, lambda client, batch: became(client.batches.cancel(batch)))
 
 
 @app.command()
@@ -178,7 +173,3 @@ def _counts(batch: Batch) -> str:
     others = (("failed", counts.failed), ("cancelled", counts.cancelled), ("expired", counts.expired))
     bad = (f"{number} {name}" for name, number in others if number)
     return ", ".join((f"{counts.succeeded}/{counts.total} succeeded", *bad))
-
-
-def _when(batch: Batch) -> str:
-    return f"{batch.created_at.astimezone():%Y-%m-%d %H:%M:%S}"

@@ -62,8 +62,8 @@ def set_options(
         changes["deadline"] = _time("--deadline", deadline)
     if not_before is not None:
         changes["not_before"] = _time("--not-before", not_before)
-    if keep_days is not None:
-        changes["retention_s"] = max(60, round(keep_days * DAY_S))
+    if (retention_s := kept_s(keep_days)) is not None:
+        changes["retention_s"] = retention_s
     if metadata:
         changes["metadata"] = dict(read_pair(each) for each in metadata)
     if not changes:
@@ -222,6 +222,11 @@ def _tag(text: str) -> tuple[str, str]:
 
 def _time(option: str, text: str) -> datetime | None:
     return None if text == "none" else read_time(option, text)
+
+
+def kept_s(keep_days: float | None) -> int | None:
+    """Of `--keep-days`, in seconds."""
+    return None if keep_days is None else max(60, round(keep_days * DAY_S))
 
 
 def read_pair(text: str) -> tuple[str, str]:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.answer import Artifact
 
-_PIECE_BYTES = 1 << 20
-
 
 def download(
     common: CommonOptions,
@@ -150,11 +148,8 @@ def _places(artifacts: Sequence[Artifact], output: Path | None, title: str) -> l
 def _is_here(artifact: Artifact, path: Path) -> bool:
     if not path.is_file() or path.stat().st_size != artifact.bytes:
         return False
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while data := file.read(_PIECE_BYTES):
-            digest.update(data)
-    return digest.hexdigest() == artifact.sha256
+        return hashlib.file_digest(file, "sha256").hexdigest() == artifact.sha256
 
 
 def _refuse_existing(paths: Iterable[Path], *, is_forced: bool) -> None:

@@ -9,6 +9,7 @@ from rhapsode.cli.visible import echo
 
 if TYPE_CHECKING:
     from rhapsode.client.resources import Job
+    from rhapsode.contract.batches import Batch
 
 MOST_TITLE_BYTES = 80
 """Of a file's name, which may have 255 bytes."""
@@ -40,8 +41,8 @@ def share(job: Job) -> str:
     return f"{segments.done}/{segments.total}" if segments.total else "-"
 
 
-def when(job: Job) -> str:
-    return f"{job.created_at.astimezone():%Y-%m-%d %H:%M:%S}"
+def when(made: Job | Batch) -> str:
+    return f"{made.created_at.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def _fields(job: Job) -> tuple[str, ...]:

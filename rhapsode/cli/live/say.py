@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from rhapsode.cli.clients import CommonOptions, connected_to_speak
 from rhapsode.cli.failures import Misuse, interruptible
 from rhapsode.cli.options import ForceOption
 from rhapsode.cli.visible import echo
+from rhapsode.client.live.written import whole_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,10 +27,6 @@ if TYPE_CHECKING:
     from rhapsode.client.live.chunks import AudioChunk, SpeechFacts
     from rhapsode.client.request_options import StreamOptions
     from rhapsode.client.sync.speaking import SpeechStream
-import codecs
-from collections.abc import Callable
-
-from rhapsode.client.live.written import whole_words
 
 STDIN = 0
 PlayOption = Annotated[bool | None, typer.Option("--play/--no-play", help="Play it here. Default: play.")]

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -99,8 +100,6 @@ def _packages() -> Generator[MachineFinding]:
 
 
 def _state_server() -> Generator[MachineFinding]:
-    from importlib.util import find_spec
-
     if find_spec("redis") is None:
         # The packages that are missing were named already.
         return
@@ -146,8 +145,6 @@ def _client_of(url: str, times: Mapping[str, int]) -> redis.Redis:
 
 
 def _torch() -> Generator[MachineFinding]:
-    from importlib.util import find_spec
-
     if find_spec("torch") is None:
         return
     from rhapsode.stack.planning.gpus import TorchUnusable, ask_torch
@@ -310,8 +307,6 @@ def _server(folder: Path, port: int) -> Generator[MachineFinding]:
 
 
 def _settings() -> Generator[MachineFinding]:
-    from importlib.util import find_spec
-
     if find_spec("redis") is None:
         return
     from rhapsode.stack.backing import refuse_unknown

@@ -68,11 +68,8 @@ class Narrator:
                 assert_never(event)
 
     def _show(self, plan: StackPlan) -> None:
-        table = [
-            f"This machine has {machine_line(plan.machine)}. It starts:",
-            *(f"  {line}" for line in plan_lines(plan)),
-        ]
-        self.say("\n".join(table))
+        head = f"This machine has {machine_line(plan.machine)}. It starts:"
+        self.say("\n  ".join((head, *plan_lines(plan))))
 
     def _wait(self, what: str) -> None:
         self._spinner.update(f"starting: waiting for {what}")

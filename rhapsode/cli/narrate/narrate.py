@@ -88,7 +88,7 @@ def narrate(
         **speech.wishes(speakers),
         **audio.wishes(targets),
         **drawing.wishes(),
-        **quality.wishes(),
+        **given_fields(quality),
         **order.wishes(),
         "metadata": {"title": book.title} if book.title else title_of(file),
     }

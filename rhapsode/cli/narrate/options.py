@@ -183,6 +183,3 @@ class QualityOptions:
     gate: job_options.QualityGate = None
     attempts: job_options.QualityMaxAttempts = None
     on_exhausted: job_options.QualityOnExhausted = None
-
-    def wishes(self) -> JobOptions:
-        return given_fields(self)

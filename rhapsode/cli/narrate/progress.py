@@ -125,7 +125,7 @@ def follow(client: Rhapsode, job: Job, console: Console) -> Job:
 
 def _facts(job: Job, chapter: str | None, speed: float | None, stall_reason: str | None) -> list[str]:
     """The facts to show now, most important first."""
-    facts = [*([stall_reason] if stall_reason else []), *([chapter] if chapter else []), *_counts(job)]
+    facts = [*filter(None, (stall_reason, chapter)), *_counts(job)]
     if begins_at := _begins_at(job):
         facts.append(f"begins on {begins_at.astimezone():%b %d at %H:%M}")
     if job.queue and job.queue.has_worker is False:

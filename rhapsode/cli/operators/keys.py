@@ -36,7 +36,7 @@ def create(
     expires: Annotated[datetime | None, typer.Option(help="Expiry in local time. Default: never.")] = None,
 ) -> None:
     """Create a key and print it once. The server stores only its digest."""
-    from rhapsode.client.operator_answers import DEFAULT_SCOPES
+    from rhapsode.client.sync.operations import DEFAULT_SCOPES
 
     with connected(common) as client:
         made = client.keys.create(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse, terminated_like_interrupted
 from rhapsode.cli.visible import echo
 from rhapsode.errors import InvalidRequest
+from rhapsode.webhooks import MAX_BODY_BYTES, WebhookEvent, WebhookRefused, verify
 
 if TYPE_CHECKING:
+    from rhapsode.client.secret_answers import CreatedWebhookEndpoint
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.client.webhook_endpoints import CreatedWebhookEndpoint
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-from rhapsode.webhooks import MAX_BODY_BYTES, WebhookEvent, WebhookRefused, verify
 
 LOOK_S = 0.5
 """The longest delay of Ctrl-C."""

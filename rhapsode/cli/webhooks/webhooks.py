@@ -36,10 +36,10 @@ def add(
     description: NoteOption = "",
 ) -> None:
     """Add a receiver and print its secret once. Without --event it receives the ends of jobs."""
-    from rhapsode.client.webhook_endpoints import FINAL_EVENTS
+    from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 
     with connected(common) as client:
-        made = client.webhooks.create(url, event or FINAL_EVENTS, description=description)
+        made = client.webhooks.create(url, event or FINAL_JOB_EVENTS, description=description)
     common.echo(made, f"{made.id} {made.url}\nsecret {made.secret}")
 
 
@@ -124,7 +124,7 @@ def send_test(common: CommonOptions, endpoint: EndpointArgument) -> None:
     with connected(common) as client:
         seen = _attempted(client, client.webhooks.send_test(endpoint))
     common.echo(seen, _outcome(seen))
-    if not _is_delivered(seen):
+    if seen.state != "delivered":
         raise typer.Exit(FAILED)
 
 
@@ -190,12 +190,6 @@ def _attempted(client: Rhapsode, sent: WebhookDelivery) -> WebhookDeliveryDetail
     return seen
 
 
-def _is_delivered(seen: WebhookDelivery) -> bool:
-    from rhapsode.contract.webhooks import DeliveryState
-
-    return seen.state is DeliveryState.DELIVERED
-
-
 def _outcome(seen: WebhookDeliveryDetail) -> str:
     """In one line."""
     if not seen.log:
@@ -203,7 +197,7 @@ def _outcome(seen: WebhookDeliveryDetail) -> str:
         return f"{seen.id} was not sent within {TEST_PATIENCE_S:.0f} s; {looking}"
     attempt = seen.log[-1]
     said = f"{attempt.status or attempt.reason} after {attempt.duration_s:.2f} s"
-    if _is_delivered(seen):
+    if seen.state == "delivered":
         return f"delivered: {said}"
     return f"refused: {said}{': ' + attempt.excerpt if attempt.excerpt else ''}"
 

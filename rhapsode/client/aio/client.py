@@ -29,7 +29,7 @@ from rhapsode.client.aio.planning import make_plan
 from rhapsode.client.aio.segments import AsyncSegments
 from rhapsode.client.aio.sending import each_of
 from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
-from rhapsode.client.aio.streaming import listen
+from rhapsode.client.aio.streaming import StreamType, listen
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
 from rhapsode.client.calls import (
@@ -46,7 +46,6 @@ from rhapsode.client.calls import (
 )
 from rhapsode.client.connection import DEFAULT_SERVER, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
-from rhapsode.client.jobs.audio_streams import StreamType
 from rhapsode.client.jobs.following import EventCursor, WaitLimit, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.submission import submission_body

@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.calls import ApiCall, entries, given, nothing, path_of, resource, shown_once
-from rhapsode.client.operator_answers import DEFAULT_SCOPES, CreatedApiKey
 from rhapsode.client.plain_json import json_object, plain_json
 from rhapsode.client.request_options import QuotaLimits
+from rhapsode.client.secret_answers import CreatedApiKey
 from rhapsode.contract.operators.fleet import (
     AuditView,
     DeadLetterList,
@@ -30,6 +30,7 @@ from rhapsode.contract.operators.reconcile import ReconcileView
 WORKERS = "/v1/admin/workers"
 DEAD_LETTERS = "/v1/admin/dlq"
 KEYS = "/v1/admin/api-keys"
+DEFAULT_SCOPES = ("synth", "voices", "webhooks")
 
 
 class AsyncOperations:

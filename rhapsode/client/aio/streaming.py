@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import httpx
 
 from rhapsode.client.connection import Connection
-from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
 from rhapsode.client.retries import Attempts
 from rhapsode.errors import ServerUnreachable
 
 T = TypeVar("T")
+
+StreamType = Literal["wav", "mp3", "opus"]
+"""The formats of a job's live stream."""
+
+MEDIA_TYPES: dict[StreamType, str] = {"wav": "audio/wav", "mp3": "audio/mpeg", "opus": "audio/ogg"}
 
 
 async def stream(
@@ -46,7 +50,7 @@ def listen(http: httpx.AsyncClient, connection: Connection, path: str, form: Str
     def ask() -> AbstractAsyncContextManager[httpx.Response]:
         # No bound between two pieces: the next segment may have to wait for a worker as long as the job does.
         timeout = httpx.Timeout(connection.timeout_s, read=None)
-        headers = {"Accept": STREAM_MEDIA_TYPES[form]}
+        headers = {"Accept": MEDIA_TYPES[form]}
         return http.stream("GET", path, headers=headers, timeout=timeout)
 
     return stream(ask, _unbroken, Attempts(connection.retries, connection.server_url))

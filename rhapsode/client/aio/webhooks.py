@@ -8,7 +8,8 @@ from rhapsode.client.aio.sending import AsyncSend, each_of
 from rhapsode.client.calls import ApiCall, entries, given, job_path, nothing, path_of, resource, shown_once
 from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
-from rhapsode.client.webhook_endpoints import FINAL_EVENTS, CreatedWebhookEndpoint, SetWebhookSecret
+from rhapsode.client.secret_answers import CreatedWebhookEndpoint, SetWebhookSecret
+from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import (
     DeliveryState,
     WebhookDelivery,
@@ -31,7 +32,7 @@ class AsyncWebhooks:
     async def create(
         self,
         url: str,
-        events: Sequence[str] = FINAL_EVENTS,
+        events: Sequence[str] = FINAL_JOB_EVENTS,
         *,
         description: str = "",
         metadata: Mapping[str, str] | None = None,
@@ -84,11 +85,8 @@ class AsyncWebhooks:
         self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
     ) -> AsyncIterator[WebhookDelivery]:
         """What was sent to it and what waits, newest first, fetched page by page."""
-        path, wanted = (
-            f"{path_of(ENDPOINTS, endpoint)}/deliveries",
-            [("state", state.value) for state in sorted(set(states))],
-        )
-        params = (*wanted, *given(limit=page_size))
+        path = f"{path_of(ENDPOINTS, endpoint)}/deliveries"
+        params = (*(("state", state.value) for state in sorted(set(states))), *given(limit=page_size))
         return each_of(self._send, ApiCall("GET", path, resource(WebhookDeliveryList), params=params))
 
     async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager, suppress
 from ipaddress import ip_address
 from itertools import chain, islice
-from typing import Literal, TypeAlias, TypedDict
+from typing import TypeAlias
 
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
@@ -38,9 +38,9 @@ async def of_open_text(
     facts.begin()
     while True:
         try:
-            line = await connect(line_url(connection), **line_options(connection))
-        except CONNECTION_FAULTS as error:
-            pause_s = pause_after_fault(attempts, error)
+            line = await _connected(connection)
+        except (OSError, TimeoutError, WebSocketException) as error:
+            pause_s = _pause_after_fault(attempts, error)
         else:
             break
         await asyncio.sleep(pause_s or 0.0)
@@ -155,44 +155,26 @@ def _read(texts: Iterable[str], asked: queue.SimpleQueue[_Answer | None]) -> Non
 CLOSE_S = 2.0
 """How long a server may take to answer a goodbye; the connection is cut then."""
 
-CONNECTION_FAULTS = (OSError, TimeoutError, WebSocketException)
-"""What opening a connection raises."""
 
-
-class LineOptions(TypedDict):
-    """Of websockets' `connect`."""
-
-    subprotocols: list[Subprotocol]
-    additional_headers: dict[str, str]
-    user_agent_header: str
-    compression: None
-    open_timeout: float
-    close_timeout: float
-    max_size: int
-    proxy: Literal[True] | None
-
-
-def line_url(connection: Connection) -> str:
+async def _connected(connection: Connection) -> ClientConnection:
+    """Raises `OSError`, `TimeoutError` or `WebSocketException`."""
     url = httpx.URL(connection.server_url)
     scheme = {"http": "ws", "https": "wss"}[url.scheme]
-    return str(url.copy_with(scheme=scheme, path=url.path.rstrip("/") + SOCKET_PATH))
-
-
-def line_options(connection: Connection) -> LineOptions:
-    return {
-        "subprotocols": [Subprotocol(NARI)],
-        "additional_headers": {"Authorization": f"Bearer {connection.api_key}"} if connection.api_key else {},
-        "user_agent_header": USER_AGENT,
+    return await connect(
+        str(url.copy_with(scheme=scheme, path=url.path.rstrip("/") + SOCKET_PATH)),
+        subprotocols=[Subprotocol(NARI)],
+        additional_headers={"Authorization": f"Bearer {connection.api_key}"} if connection.api_key else {},
+        user_agent_header=USER_AGENT,
         # Samples do not get smaller.
-        "compression": None,
-        "open_timeout": min(connection.timeout_s, 10.0),
-        "close_timeout": CLOSE_S,
-        "max_size": MAX_MESSAGE_BYTES,
-        "proxy": None if _is_this_machine(httpx.URL(connection.server_url).host) else True,
-    }
+        compression=None,
+        open_timeout=min(connection.timeout_s, 10.0),
+        close_timeout=CLOSE_S,
+        max_size=MAX_MESSAGE_BYTES,
+        proxy=None if _is_this_machine(url.host) else True,
+    )
 
 
-def pause_after_fault(attempts: Attempts, error: Exception) -> float | None:
+def _pause_after_fault(attempts: Attempts, error: Exception) -> float | None:
     """Seconds to wait before connecting again. Raises what the other calls of the client raise when that is no use."""
     if isinstance(error, InvalidStatus):
         answer = error.response

@@ -59,9 +59,6 @@ class BulkOrder:
 
     def body(self) -> dict[str, JsonValue]:
         how = {"model": self.model, "mode": self.mode, "force": self.force}
-        return json_object({**how, "priority": self.priority, "metadata": self.metadata, **self._which()})
-
-    def _which(self) -> dict[str, object]:
-        if self.voices is not None:
-            return {"voices": self.voices}
-        return {"filter": json_object({"state": self.state})}
+        chosen = None if self.voices is not None else json_object({"state": self.state})
+        which = {"voices": self.voices, "filter": chosen}
+        return json_object({**how, "priority": self.priority, "metadata": self.metadata, **which})

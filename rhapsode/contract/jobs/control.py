@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from rhapsode.contract.base import Choice, DateTime, MetadataKey, MetadataValue, RequestBody
+from rhapsode.contract.base import Choice, DateTime, Metadata, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED
 from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.output import OutputChange
 from rhapsode.contract.jobs.quality import Quality
-from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.jobs.schedule import Retention
 from rhapsode.contract.jobs.states import Priority
 
@@ -37,5 +36,5 @@ class JobChange(RequestBody):
     priority: Choice[Priority] | None = None
     not_before: DateTime | None = None
     deadline: DateTime | None = None
-    metadata: dict[MetadataKey, MetadataValue] | None = Field(default=None, max_length=MAX_METADATA_PAIRS)
+    metadata: Metadata | None = None
     retention_s: Retention | None = None

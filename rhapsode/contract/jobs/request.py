@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Choice, MetadataKey, MetadataValue, Name, RefText, RequestBody
+from rhapsode.contract.base import Choice, Metadata, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import (
     MAX_SEED,
     MAX_SEGMENT_CHARS,
@@ -26,7 +26,6 @@ from rhapsode.contract.jobs.webhook import JobWebhookRequest
 from rhapsode.contract.speakable_text import check_label, check_prose
 from rhapsode.contract.voices.modes import IfCacheMissing
 
-MAX_METADATA_PAIRS = 16
 MAX_EMBEDDING_CHARS = 100_000
 MAX_EMBEDDING_VALUES = 16_384
 
@@ -157,5 +156,5 @@ class WhatToSpeak(RequestBody):
 class JobRequest(Schedule, SpeechOptions, WhatToSpeak):
     """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
 
-    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    metadata: Metadata = Field(default={})
     webhook: JobWebhookRequest | None = None

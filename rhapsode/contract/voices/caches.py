@@ -8,8 +8,7 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, Choice, MetadataKey, MetadataValue, Name, RequestBody, exactly_one
-from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
+from rhapsode.contract.base import Answer, Choice, Metadata, Name, RequestBody, exactly_one
 from rhapsode.contract.jobs.schedule import DAY_S, Retention
 from rhapsode.contract.jobs.states import Priority
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
@@ -46,7 +45,7 @@ class BulkCacheOrder(RequestBody):
     force: bool = False
     priority: Choice[Priority] = Priority.LOW
     retention_s: Retention = 7 * DAY_S
-    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    metadata: Metadata = Field(default={})
     webhook: JobWebhookRequest | None = None
 
     @model_validator(mode="after")

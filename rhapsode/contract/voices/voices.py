@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from rhapsode.contract.base import Answer, Id, MetadataKey, MetadataValue, Name, RefText, RequestBody
+from rhapsode.contract.base import Answer, Id, Metadata, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED
-from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 from rhapsode.contract.voices.names import check_voice_name
 
@@ -21,7 +20,6 @@ VoiceName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(c
 Description = Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)]
 Statement = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(check_prose)]
 Language = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
-Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
 
 
 def with_files(*names: str) -> Callable[[JsonDict], None]:

@@ -47,9 +47,9 @@ def test_a_stream_is_heard_to_its_end(live_door: Opener) -> None:
             assert (stream.worker, stream.model, stream.sample_rate_hz) == ("one", "fake", 24_000)
             heard = b"".join([chunk.pcm async for chunk in stream.chunks()])
             assert heard == expected(TEXT)
-            assert stream.usage.chars == len(TEXT)
-            assert stream.usage.audio_s == len(heard) / 2 / 24_000
-            assert stream.usage.ttfa_s is not None
+            assert stream.num_chars == len(TEXT)
+            assert stream.audio_s == len(heard) / 2 / 24_000
+            assert stream.ttfa_s is not None
             # What the listener has taken is told while the next message is on its way.
             async with asyncio.timeout(30):
                 while not worker.consumed:

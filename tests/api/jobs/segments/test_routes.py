@@ -22,6 +22,7 @@ from storage.segments.file import SegmentHeader, StoredSegment, encode_segment
 from storage.segments.results import SegmentReport
 from storage.segments.tried import RejectedTake, Rejection, StoredAttempt
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, job_id
+from tests.api.voices.voices import BASE, DIMENSION, upload
 from tests.storage.job_store.event_log import EventLog
 from tests.threads import join_in_time
 
@@ -353,6 +354,18 @@ def test_another_voice_joins_the_cast_and_leaves_the_others_alone(api: ServedApi
     item = claim(api, GPU_QUEUE)
     assert [(member.name, member.voice) for member in item.narration.cast] == [("Bob", "Bob")]
     assert (item.edit.speaker, item.narration.request.voice) == ("Bob", "Alice")
+
+
+def test_a_voice_of_the_callers_own_joins_the_cast(api: ServedApi) -> None:
+    api.models.publish(replace(SMALL, voice_modes=BASE.voice_modes, speaker_dim=DIMENSION))
+    ada, job = upload(api), finished(api)
+
+    shown = api.http.patch(at(job, 2), json={"voice": "ada"}).json()
+
+    assert (shown["voice"], shown["speaker"]) == ("Ada", "Ada")
+    (member,) = claim(api, GPU_QUEUE).narration.cast
+    assert member.own_voice is not None
+    assert (member.own_voice.voice, member.own_voice.ref_text) == (ada["id"], "Hello there.")
 
 
 def test_all_that_a_speaker_says_gets_another_voice_and_back_in_two_requests(api: ServedApi) -> None:

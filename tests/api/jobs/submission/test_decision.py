@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from api.http.problems.problem import HttpProblem
-from api.jobs.submission.cast import OwnVoices, roles_of
+from api.jobs.submission.cast import roles_of
 from api.jobs.submission.decision import Decision, decide
-from api.jobs.submission.facts import Facts
+from api.jobs.submission.facts import Facts, model_of
 from api.jobs.submission.input import prepare_input
+from api.voices.matching import OwnVoice
 from rhapsode.contract.jobs.request import JobRequest
 from storage.errors import VoiceGone
 from storage.ids import JobId, TenantId, VoiceId
@@ -30,15 +32,17 @@ ADA = VoiceRecord(
 
 
 def decided(
-    fields: dict[str, Any], voices: OwnVoices | None = None, cards: tuple[ModelCard, ...] = (SMALL,)
+    fields: dict[str, Any], voices: Mapping[str, OwnVoice] | None = None, cards: tuple[ModelCard, ...] = (SMALL,)
 ) -> Decision:
     request = JobRequest.model_validate({"input": {"text": "Good morning."}} | fields)
     prepared = prepare_input(request.input, 1_000, 28_000)
-    return decide(Facts(request, TENANT, JOB, prepared, roles_of(request, prepared), cards, voices or {}))
+    roles = roles_of(request, prepared)
+    card = model_of(request, TENANT, roles, cards)
+    return decide(Facts(request, TENANT, JOB, prepared, roles, card, cards, voices or {}))
 
 
 def refused(
-    fields: dict[str, Any], voices: OwnVoices | None = None, cards: tuple[ModelCard, ...] = (SMALL,)
+    fields: dict[str, Any], voices: Mapping[str, OwnVoice] | None = None, cards: tuple[ModelCard, ...] = (SMALL,)
 ) -> tuple[int, str, str | None]:
     with pytest.raises(HttpProblem) as caught:
         decided(fields, voices, cards)

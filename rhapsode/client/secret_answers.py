@@ -1,17 +1,22 @@
-"""What a new receiver is asked for and answers with."""
+"""Answers that show a secret, once."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from rhapsode.contract.base import Answer
+from rhapsode.contract.operators.keys import ApiKeyView
 from rhapsode.contract.webhooks import WebhookEndpoint
 
-FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
+
+class CreatedApiKey(ApiKeyView):
+    """Once it is known that the answer shows its secret."""
+
+    secret: str
 
 
 class CreatedWebhookEndpoint(WebhookEndpoint):
-    """Once it is known that the answer shows its secret."""
+    """As `CreatedApiKey`."""
 
     secret: str
 
