@@ -8,7 +8,7 @@ import { bytes, capitalised } from "../wording.js";
 import { hearRecording, stopRecording } from "./recordings.js";
 import { recorder } from "./recorder.js";
 
-const TYPES = ".wav,.flac,.mp3,.ogg";
+const TYPES = ".wav,.flac,.mp3,.ogg,.m4a,.webm";
 const STATEMENT = "The speaker agrees that this recording is used to make a voice.";
 
 /** A text to read aloud: half a minute with most sounds of English. */
