@@ -13,9 +13,10 @@ export class Deck extends EventTarget {
   #front = 0;
   #abort = new AbortController();
   #loading = new AbortController();
-  #index = null;
-  #isPaused = false;
-  #isWaiting = true;
+  /** The segment that plays or is waited for. */
+  index = null;
+  isPaused = false;
+  isWaiting = true;
 
   constructor(jobId, segments, { rate, volume }) {
     super();
@@ -23,33 +24,19 @@ export class Deck extends EventTarget {
     this.#segments = segments;
     for (const element of this.#elements) {
       element.preservesPitch = true;
-      element.volume = volume;
-      element.defaultPlaybackRate = rate;
-      element.playbackRate = rate;
-      element.addEventListener("ended", () => element === this.#heard && this.goTo(this.#index + 1));
+      element.addEventListener("ended", () => element === this.#heard && this.goTo(this.index + 1));
     }
+    this.rate = rate;
+    this.volume = volume;
   }
 
   get #heard() {
     return this.#elements[this.#front];
   }
 
-  /** The segment that plays or is waited for. */
-  get index() {
-    return this.#index;
-  }
-
-  get isPaused() {
-    return this.#isPaused;
-  }
-
-  get isWaiting() {
-    return this.#isWaiting;
-  }
-
   get position() {
-    const within = this.#isWaiting ? 0 : this.#heard.currentTime;
-    return this.#segments.startOf(this.#index ?? 0) + within;
+    const within = this.isWaiting ? 0 : this.#heard.currentTime;
+    return this.#segments.startOf(this.index ?? 0) + within;
   }
 
   set rate(value) {
@@ -68,15 +55,15 @@ export class Deck extends EventTarget {
     this.#loading.abort();
     this.#loading = new AbortController();
     const signal = AbortSignal.any([this.#abort.signal, this.#loading.signal]);
-    if (!this.#isWaiting && this.#isReady(this.#front, index)) {
+    if (!this.isWaiting && this.#isReady(this.#front, index)) {
       this.#heard.currentTime = offsetS;
       this.#prepare(index + 1, signal);
       this.#tell("change");
       return;
     }
     this.#heard.pause();
-    this.#index = index;
-    this.#isWaiting = true;
+    this.index = index;
+    this.isWaiting = true;
     this.#tell("change");
     try {
       if (!this.#isReady(1 - this.#front, index) && !(await this.#load(1 - this.#front, index, signal))) {
@@ -84,9 +71,9 @@ export class Deck extends EventTarget {
         return;
       }
       this.#front = 1 - this.#front;
-      this.#isWaiting = false;
+      this.isWaiting = false;
       if (offsetS) this.#heard.currentTime = offsetS;
-      if (!this.#isPaused) {
+      if (!this.isPaused) {
         noteHeard(this.#jobId, this.#segments, index);
         await this.#play();
       }
@@ -98,13 +85,13 @@ export class Deck extends EventTarget {
   }
 
   async resume() {
-    this.#isPaused = false;
+    this.isPaused = false;
     this.#tell("change");
-    if (!this.#isWaiting) await this.#play().catch((error) => this.#failed(error));
+    if (!this.isWaiting) await this.#play().catch((error) => this.#failed(error));
   }
 
   pause() {
-    this.#isPaused = true;
+    this.isPaused = true;
     this.#heard.pause();
     this.#tell("change");
   }

@@ -8,10 +8,12 @@ export class PcmReader {
   #rest = new Uint8Array(0);
 
   push(bytes) {
-    const all = joined(this.#rest, bytes);
-    const usable = all.length - (all.length % 2);
-    this.#rest = all.slice(usable);
-    return toFloat(new DataView(all.buffer, all.byteOffset, usable));
+    const all = new Uint8Array(this.#rest.length + bytes.length);
+    all.set(this.#rest);
+    all.set(bytes, this.#rest.length);
+    const count = Math.floor(all.length / 2);
+    this.#rest = all.slice(2 * count);
+    return Float32Array.from(new Int16Array(all.buffer, 0, count), (sample) => sample / 32768);
   }
 }
 
@@ -22,18 +24,4 @@ export function withSilence(buffer, seconds) {
   view.setUint32(4, buffer.byteLength + silent.length - 8, true);
   view.setUint32(HEADER_BYTES - 4, buffer.byteLength + silent.length - HEADER_BYTES, true);
   return new Blob([buffer, silent], { type: "audio/wav" });
-}
-
-function toFloat(view) {
-  const samples = new Float32Array(view.byteLength / 2);
-  for (let index = 0; index < samples.length; index += 1) samples[index] = view.getInt16(index * 2, true) / 32768;
-  return samples;
-}
-
-function joined(first, second) {
-  if (!first.length) return second;
-  const all = new Uint8Array(first.length + second.length);
-  all.set(first);
-  all.set(second, first.length);
-  return all;
 }
