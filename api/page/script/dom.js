@@ -1,7 +1,5 @@
 // Elements from values. Text is always set as text: names, titles and texts are data, never markup.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 const ICONS = {
   play: "M8 5.5v13l10.5-6.5z",
   pause: "M8 5.5v13M16 5.5v13",
@@ -38,15 +36,15 @@ export function field(label, input) {
 /** A place for errors. Screen readers read them at once. */
 export const alerts = () => h("div", { class: "notices", role: "alert" });
 
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
 export function icon(name) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", `icon icon-${name}`);
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
+  return svg("svg", { viewBox: "0 0 24 24", class: `icon icon-${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 }
 
 /** A button. With `iconName` and without `showsLabel`, only screen readers get the label. */
@@ -68,6 +66,16 @@ export function setHidden(element, isHidden) {
 
 export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
+/** `isNew(value)`: whether its JSON is another than at the last call. */
+export function changes() {
+  let last = "";
+  return function isNew(value) {
+    const before = last;
+    last = JSON.stringify(value);
+    return last !== before;
+  };
 }
 
 let styles = null;

@@ -1,7 +1,7 @@
 // The fields of a new narration, and what is kept of them until it is ordered.
 
 import { pages } from "../../api.js";
-import { field, h, replace, setHidden, setText } from "../../dom.js";
+import { changes, field, h, replace, setHidden, setText } from "../../dom.js";
 import { capitalised, voiceLabel } from "../../wording.js";
 
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
@@ -159,12 +159,10 @@ export function formatFields() {
   const element = h("fieldset", {}, h("legend", {}, "Delivered as (one or more)"), boxes);
   const all = () => [...boxes.querySelectorAll("input")];
 
-  let shown = "";
+  const isNew = changes();
 
   function show(formats, wanted = [DEFAULT_FORMAT]) {
-    const types = formats.map(({ type }) => type).join();
-    if (types === shown) return;
-    shown = types;
+    if (!isNew(formats.map(({ type }) => type))) return;
     replace(boxes, formats.map(({ type }) => choice("checkbox", "format", type, FORMAT_NAMES[type] ?? type, wanted.includes(type))));
   }
 
