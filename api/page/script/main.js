@@ -40,8 +40,7 @@ async function navigate() {
     open.view = show(main);
   }
   for (const link of document.querySelectorAll("[data-section]:not(main)")) {
-    if (link.dataset.section === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = link.dataset.section === name ? "page" : null;
   }
   await open.view.go(rest.map(decodeURIComponent), { isFirst });
 }

@@ -67,11 +67,9 @@ const STATES = {
 };
 const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Assembling" };
 
-export const stateWord = (state) => STATES[state] || state;
-
 export const beginsLater = ({ state, request }) => state === "pending" && Boolean(request.not_before) && new Date(request.not_before) > new Date();
 
-export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state === "running" && PHASES[job.phase]) || stateWord(job.state);
+export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state === "running" && PHASES[job.phase]) || STATES[job.state] || job.state;
 
 export const isOver = (state) => ["succeeded", "failed", "cancelled", "expired"].includes(state);
 

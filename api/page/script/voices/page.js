@@ -17,7 +17,7 @@ const MOVING = ["pending", "processing"];
 
 export function openVoices(main) {
   const cards = new Map();
-  const caches = new Map();
+  let caches = new Map();
   const grid = h("ul", { class: "voice-grid", "aria-label": "Voices" });
   const trouble = alerts();
   const tell = (error) => showProblem(trouble, error);
@@ -91,8 +91,7 @@ export function openVoices(main) {
       for (const cache of page) found.set(cache.voice, [...(found.get(cache.voice) ?? []), cache]);
       if (found.size > cards.size + 1000) break;
     }
-    caches.clear();
-    for (const [id, states] of found) caches.set(id, states);
+    caches = found;
     for (const [id, card] of cards) card.showCaches(caches.get(id) ?? []);
     summarise();
   }

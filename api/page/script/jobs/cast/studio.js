@@ -67,8 +67,8 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
     // The speaker shown may be merged by now.
     if (shown !== "all" && !speakers().some(([name]) => `of ${name}` === shown)) shown = "all";
     const choices = () => [["all", "All, uncertain first"], ...speakers().map(([name, said]) => [`of ${name}`, `Of ${said}`])];
-    const now = shown === "all" ? ["all", "All, uncertain first"] : choices().find(([value]) => value === shown);
-    replace(filter, lateMenu({ label: "Lines shown", now, choices, onChoose: (value) => choose(value) }));
+    const now = choices().find(([value]) => value === shown);
+    replace(filter, lateMenu({ label: "Lines shown", now, choices, onChoose: choose }));
     lines.show(casting.linesOf(shown === "all" ? null : shown.slice(3)), isFromStart);
   }
 
@@ -114,20 +114,15 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
     }
 
     function tellState() {
-      setText(state, sureness(number));
-      setHidden(right, !casting.isUncertain(number));
+      const isUncertain = casting.isUncertain(number);
+      setText(state, isUncertain ? `${percent(line.probability)} sure` : "");
+      setHidden(right, !isUncertain);
     }
 
     tellState();
     return h("li", { class: "cast-line" },
       h("p", { class: "cast-words", dir: "auto" }, before, h("mark", {}, said), after),
       h("div", { class: "row" }, menu, state, right));
-  }
-
-  function sureness(number) {
-    const { probability } = casting.line(number);
-    if (casting.isUncertain(number)) return `${percent(probability)} sure`;
-    return "";
   }
 
   showAll();
