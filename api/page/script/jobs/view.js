@@ -52,7 +52,7 @@ export function jobView(id, list) {
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
     failure.element, progress.element,
-    h("div", { class: "job-actions" }, listen, actions.element, toFiles, more.element), refusal,
+    h("div", { class: "row job-actions" }, listen, actions.element, toFiles, more.element), refusal,
     files.element, asides, text);
   narrow.addEventListener("change", arrange, { signal: abort.signal });
   arrange();
