@@ -21,13 +21,13 @@ export class Problem extends Error {
   }
 }
 
-/** Does `action`. Returns its result, or gives its `Problem` to `tell`. */
+/** Does `action`. Returns its result, or gives its `Problem` to `tell`. Nothing follows an abort. */
 export async function attempt(action, tell) {
   try {
     return await action();
   } catch (error) {
-    if (error.name !== "Problem") throw error;
-    return tell(error);
+    if (error.name === "Problem") return tell(error);
+    if (error.name !== "AbortError") throw error;
   }
 }
 

@@ -11,6 +11,9 @@ export const count = (value) => number.format(value);
 export const decimal = (value) => oneDigit.format(value);
 export const percent = (fraction) => `${Math.floor(fraction * 100)} %`;
 
+/** What a request calls a voice: built-in ones have no id. */
+export const voiceId = ({ id, name }) => id ?? name;
+
 /** Descriptions of uploaded voices may be long. */
 export const voiceLabel = ({ kind, name, description }) => (kind === "built_in" && description ? `${name}, ${description}` : name);
 

@@ -1,6 +1,6 @@
 // One job: progress, actions, text and files.
 
-import { getJson } from "../api.js";
+import { attempt, getJson } from "../api.js";
 import { alerts, announce, button, changes, h, icon, replace, setHidden, setText } from "../dom.js";
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
@@ -204,13 +204,7 @@ export function jobView(id, list) {
   }
 
   async function loadSegments() {
-    if (!parts) return;
-    try {
-      await segments.load(abort.signal);
-    } catch (error) {
-      if (error.name === "Problem") tellTrouble(error);
-      else if (error.name !== "AbortError") throw error;
-    }
+    if (parts) await attempt(() => segments.load(abort.signal), tellTrouble);
   }
 
   async function followEvents() {

@@ -1,14 +1,16 @@
 // Plays a narration by segments on two media elements: one plays while the other loads the next segment. Media elements
 // keep the pitch at other speeds, and browsers send media keys to nothing else.
 
+import { attempt, request } from "../api.js";
 import { noteHeard } from "../jobs/inspector/heard.js";
-import { clipOf } from "./clips.js";
+import { withSilence } from "./wav.js";
 
 /** Events: "change" on play, pause, wait or another segment; "end"; "trouble" with `detail`. */
 export class Deck extends EventTarget {
   #jobId;
   #segments;
   #elements = [new Audio(), new Audio()];
+  /** What each element has loaded: the segment's `index`, and `sha256` of its samples. */
   #clips = [null, null];
   #front = 0;
   #abort = new AbortController();
@@ -98,11 +100,11 @@ export class Deck extends EventTarget {
 
   close() {
     this.#abort.abort();
-    for (const place of [0, 1]) {
-      this.#elements[place].pause();
-      this.#elements[place].removeAttribute("src");
-      this.#elements[place].load();
-      this.#clips[place]?.close();
+    for (const element of this.#elements) {
+      element.pause();
+      URL.revokeObjectURL(element.src);
+      element.removeAttribute("src");
+      element.load();
     }
   }
 
@@ -116,16 +118,17 @@ export class Deck extends EventTarget {
     }
   }
 
+  /** With the silence after it, as soon as it is spoken; false if it never will be. An element itself sends no API key. */
   async #load(place, index, signal) {
-    const clip = await clipOf(this.#jobId, this.#segments, index, signal);
-    if (clip === null) return false;
-    if (signal.aborted) {
-      clip.close();
-      signal.throwIfAborted();
-    }
-    this.#clips[place]?.close();
-    this.#clips[place] = clip;
-    this.#elements[place].src = clip.url;
+    if (!(await this.#segments.spoken(index, signal))) return false;
+    const { sha256 } = this.#segments.items[index];
+    const answer = await request("GET", `v1/jobs/${this.#jobId}/segments/${index}/audio`, { signal });
+    const sound = withSilence(await answer.arrayBuffer(), this.#segments.gapAfter(index));
+    signal.throwIfAborted();
+    const element = this.#elements[place];
+    URL.revokeObjectURL(element.src);
+    element.src = URL.createObjectURL(sound);
+    this.#clips[place] = { index, sha256 };
     return true;
   }
 
@@ -133,11 +136,7 @@ export class Deck extends EventTarget {
   async #prepare(index, signal) {
     const place = 1 - this.#front;
     if (this.#isReady(place, index)) return;
-    try {
-      await this.#load(place, index, signal);
-    } catch (error) {
-      if (error.name !== "AbortError" && error.name !== "Problem") throw error;
-    }
+    await attempt(() => this.#load(place, index, signal), () => {});
   }
 
   /** A loaded clip is dropped if the segment was spoken again since. */

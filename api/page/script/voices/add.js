@@ -54,13 +54,10 @@ export function voiceForm(onAdded) {
   fillLanguages();
 
   async function fillLanguages() {
-    try {
+    await attempt(async () => {
       const { languages } = await getJson("v1/capabilities", { signal: abort.signal });
       language.append(...languages.map((each) => h("option", { value: each }, capitalised(each))));
-    } catch (error) {
-      if (error.name === "Problem") showProblem(trouble, error);
-      else if (error.name !== "AbortError") throw error;
-    }
+    }, (error) => showProblem(trouble, error));
   }
 
   function take(next) {

@@ -4,7 +4,7 @@ import { attempt, getJson, pages, request, sendJson } from "../api.js";
 import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { repeat } from "../repeating.js";
-import { counted } from "../wording.js";
+import { counted, voiceId } from "../wording.js";
 import { voiceForm } from "./add.js";
 import { preparation } from "./preparing.js";
 import { stopSample } from "./sample.js";
@@ -79,7 +79,7 @@ export function openVoices(main) {
 
   function take(voice) {
     const card = voiceCard(voice, { onChosen: choose, onDeleted: remove, onChanged: () => refresher.now() });
-    cards.set(voice.id ?? voice.name, card);
+    cards.set(voiceId(voice), card);
     grid.append(card.element);
     if (voice.id) card.showCaches(caches.get(voice.id) ?? []);
   }

@@ -2,7 +2,7 @@
 
 import { alerts, button, h, replace, setHidden, setText } from "../../dom.js";
 import { stopSample } from "../../voices/sample.js";
-import { count, counted, percent, voiceLabel } from "../../wording.js";
+import { count, counted, percent, voiceId, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { Casting, calledName } from "./casting.js";
 import { contextIn } from "./context.js";
@@ -142,9 +142,8 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
 
 /** `[id, name]` of the voices that some model has together with the narrator's. */
 function voicesBeside(narrator, voices) {
-  const idOf = ({ id, name }) => id ?? name;
-  const models = voices.find((voice) => idOf(voice) === narrator || voice.name === narrator)?.models ?? [];
-  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [idOf(voice), voiceLabel(voice)]);
+  const models = voices.find((voice) => voiceId(voice) === narrator || voice.name === narrator)?.models ?? [];
+  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [voiceId(voice), voiceLabel(voice)]);
 }
 
 function summaryOf(casting, numPeople) {

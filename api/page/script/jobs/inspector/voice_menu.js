@@ -3,7 +3,7 @@
 import { attempt } from "../../api.js";
 import { button, changes, h, replace, setHidden, setText } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
-import { counted, voiceLabel } from "../../wording.js";
+import { counted, voiceId, voiceLabel } from "../../wording.js";
 import { readVoices } from "../compose/fields.js";
 
 /** Who speaks a passage. `onSpeak(speaker)`: another of the cast does. */
@@ -53,7 +53,7 @@ export function voiceFields(model, { onSpeak, onTrouble }) {
     isAsked = true;
     await attempt(async () => {
       const voices = (await readVoices()).filter(({ models }) => models.includes(model));
-      known = voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
+      known = voices.map((each) => [voiceId(each), each.name, voiceLabel(each)]);
       drawVoices(true);
     }, () => {
       isAsked = false;
