@@ -27,7 +27,7 @@ export function openDialog(title, content, whenClosed = () => {}) {
   dialog.replaceChildren(
     h("div", { class: "head" },
       h("h2", { id: "dialog-title" }, title),
-      button("Close", closeDialog, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
+      button("Close", closeDialog, { iconName: "close", kind: "quiet icon-only" })),
     content,
   );
   dialog.showModal();

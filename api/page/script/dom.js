@@ -47,12 +47,11 @@ export function icon(name) {
   return svg("svg", { viewBox: "0 0 24 24", class: `icon icon-${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 }
 
-/** A button. With `iconName` and without `showsLabel`, only screen readers get the label. */
-export function button(label, onClick, { iconName = null, kind = "", showsLabel = true, ...properties } = {}) {
-  const text = showsLabel ? h("span", {}, label) : h("span", { class: "visually-hidden" }, label);
-  const title = showsLabel ? null : label;
-  const parts = iconName ? [icon(iconName), text] : [text];
-  return h("button", { type: "button", class: kind || null, title, ...properties, on: { click: onClick } }, parts);
+/** A button. One of the kind "icon-only" shows its label only to screen readers and when pointed at. */
+export function button(label, onClick, { iconName = null, kind = null, ...properties } = {}) {
+  const isIcon = kind?.includes("icon-only");
+  const text = h("span", { class: isIcon ? "visually-hidden" : null }, label);
+  return h("button", { type: "button", class: kind, title: isIcon ? label : null, ...properties, on: { click: onClick } }, iconName && icon(iconName), text);
 }
 
 /** Set a text only if it differs, so that screen readers do not repeat it. */
@@ -143,14 +142,6 @@ export function announceEnd(...sentences) {
 const TOLD_MS = 8_000;
 const told = h("p", { class: "told", "aria-hidden": "true" });
 let hiding = 0;
-
-let lastId = 0;
-
-/** A new id, to connect a label with its field. */
-export function freshId(stem) {
-  lastId += 1;
-  return `${stem}-${lastId}`;
-}
 
 /**
  * A list whose rows keep their elements when its data changes, so that no click gets lost.

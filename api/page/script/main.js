@@ -36,10 +36,9 @@ async function navigate() {
     const show = await SECTIONS[name].load();
     if (open.name !== name) return;
     main.replaceChildren();
-    main.dataset.section = name;
     open.view = show(main);
   }
-  for (const link of document.querySelectorAll("[data-section]:not(main)")) {
+  for (const link of document.querySelectorAll("[data-section]")) {
     link.ariaCurrent = link.dataset.section === name ? "page" : null;
   }
   await open.view.go(rest.map(decodeURIComponent), { isFirst });

@@ -251,7 +251,6 @@ export function jobList(onEmpty) {
 
   return {
     element,
-    refresh: () => refresher.now(),
     setOpen(id) {
       rows.get(openId)?.setOpen(false);
       openId = id;

@@ -66,8 +66,8 @@ export function voiceForm(onAdded) {
     file = next;
     replace(trouble);
     replace(chip, h("span", { class: "chip-name", dir: "auto" }, file.name), h("span", { class: "chip-facts" }, bytes(file.size)),
-      button("Play the recording", () => hearRecording(file), { iconName: "play", kind: "quiet icon-only", showsLabel: false }),
-      button("Remove the recording", drop, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
+      button("Play the recording", () => hearRecording(file), { iconName: "play", kind: "quiet icon-only" }),
+      button("Remove the recording", drop, { iconName: "close", kind: "quiet icon-only" }));
     setHidden(chip, false);
   }
 
@@ -92,9 +92,8 @@ export function voiceForm(onAdded) {
     }
     showRecording(true);
     announce("Recording. Read the text aloud.");
-    const finished = recording;
     try {
-      take(await finished.file);
+      take(await recording.file);
       if (!refText.value.trim()) refText.value = PROMPT;
       announce("Recorded.");
     } catch (error) {

@@ -120,7 +120,7 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
     }
 
     tellState();
-    return h("li", { class: "cast-line" },
+    return h("li", {},
       h("p", { class: "cast-words", dir: "auto" }, before, h("mark", {}, said), after),
       h("div", { class: "row" }, menu, state, right));
   }

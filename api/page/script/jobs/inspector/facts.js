@@ -6,7 +6,7 @@ import { formatWords } from "../compose/delivery.js";
 
 export function jobFacts() {
   const list = h("dl", { class: "facts" });
-  const element = h("details", { class: "more-facts" }, h("summary", {}, "Details"), list);
+  const element = h("details", {}, h("summary", {}, "Details"), list);
   const isNew = changes();
 
   return {
