@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastapi import Response
+from fastapi import Request, Response
 
 from api.http.problems.problem import problem
 
@@ -71,33 +71,32 @@ def static_file(name: str, content: bytes) -> StaticFile:
     return StaticFile(CONTENT_TYPES[Path(name).suffix], content, gzip.compress(content, 9, mtime=0), etag)
 
 
-def answer_document(file: StaticFile, policy: str, accept_encoding: str, if_none_match: str | None) -> Response:
+def answer_document(file: StaticFile, policy: str, request: Request) -> Response:
     """policy: its `Content-Security-Policy`."""
     headers = {
         "Cache-Control": "no-cache",
         "Content-Security-Policy": policy,
         "Cross-Origin-Opener-Policy": "same-origin",
     }
-    return answer_file(file, headers, accept_encoding, if_none_match)
+    return answer_file(file, headers, request)
 
 
-def answer_asset(
-    folder: StaticFolder, version: str, name: str, accept_encoding: str, if_none_match: str | None
-) -> Response:
+def answer_asset(folder: StaticFolder, version: str, name: str, request: Request) -> Response:
     """One of another version is not there any more: the document names this one's. Raises the `Problem` of that."""
     asset = folder.assets.get(name)
     if asset is None or version != folder.version:
         raise problem("not_found", "the page has no such file; reload it")
     headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return answer_file(asset, headers, accept_encoding, if_none_match)
+    return answer_file(asset, headers, request)
 
 
-def answer_file(file: StaticFile, headers: dict[str, str], accept_encoding: str, if_none_match: str | None) -> Response:
+def answer_file(file: StaticFile, headers: dict[str, str], request: Request) -> Response:
     """With these header fields besides its own; 304 to a client that has it."""
     headers = headers | {"ETag": file.etag, "Vary": "Accept-Encoding"}
-    if if_none_match is not None and {file.etag, "*"} & {_strong(tag) for tag in if_none_match.split(",")}:
+    if_none_match = request.headers.get("if-none-match", "")
+    if {file.etag, "*"} & {_strong(tag) for tag in if_none_match.split(",")}:
         return Response(status_code=304, headers=headers)
-    if _takes_gzip(accept_encoding):
+    if _takes_gzip(request.headers.get("accept-encoding", "")):
         headers["Content-Encoding"] = "gzip"
         return Response(file.zipped, headers=headers, media_type=file.content_type)
     return Response(file.plain, headers=headers, media_type=file.content_type)

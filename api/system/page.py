@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from api.dependencies import Services
@@ -20,8 +19,6 @@ router = APIRouter(include_in_schema=False)
 FOLDER = Path(__file__).parents[1] / "page"
 DOCUMENT = "index.html"
 
-LIVE = "./#/live"
-
 PERMISSIONS = "camera=(), geolocation=(), microphone=(self)"
 """The microphone is for recording a voice, once its owner says so to the browser."""
 
@@ -33,14 +30,10 @@ def page() -> StaticFolder:
 
 
 @router.get("/")
-def get_document(
-    services: Services,
-    accept_encoding: Annotated[str, Header()] = "",
-    if_none_match: Annotated[str | None, Header()] = None,
-) -> Response:
+def get_document(request: Request, services: Services) -> Response:
     """The document, which is checked for a newer one at every visit."""
     policy = content_security_policy(store_origin(services))
-    answer = answer_document(page().documents[DOCUMENT], policy, accept_encoding, if_none_match)
+    answer = answer_document(page().documents[DOCUMENT], policy, request)
     answer.headers["Permissions-Policy"] = PERMISSIONS
     return answer
 
@@ -48,18 +41,13 @@ def get_document(
 @router.get("/live")
 async def get_live() -> RedirectResponse:
     """A short address of the page's section for live speech."""
-    return RedirectResponse(LIVE)
+    return RedirectResponse("./#/live")
 
 
 @router.get("/page/{version}/{name:path}")
-async def get_asset(
-    version: str,
-    name: str,
-    accept_encoding: Annotated[str, Header()] = "",
-    if_none_match: Annotated[str | None, Header()] = None,
-) -> Response:
+async def get_asset(version: str, name: str, request: Request) -> Response:
     """A file of the page."""
-    return answer_asset(page(), version, name, accept_encoding, if_none_match)
+    return answer_asset(page(), version, name, request)
 
 
 def content_security_policy(store: str | None) -> str:

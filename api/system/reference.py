@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Request, Response
 
 from api.dependencies import Services
 from api.http.static_files import StaticFolder, answer_asset, answer_document, read_folder
@@ -28,25 +27,16 @@ def reference() -> StaticFolder:
 
 
 @router.get("/docs")
-def get_docs(
-    services: Services,
-    accept_encoding: Annotated[str, Header()] = "",
-    if_none_match: Annotated[str | None, Header()] = None,
-) -> Response:
+def get_docs(request: Request, services: Services) -> Response:
     """Every operation, which can be tried from there."""
     policy = reference_policy(store_origin(services))
-    return answer_document(reference().documents[SWAGGER_UI], policy, accept_encoding, if_none_match)
+    return answer_document(reference().documents[SWAGGER_UI], policy, request)
 
 
 @router.get("/reference/{version}/{name:path}")
-def get_asset(
-    version: str,
-    name: str,
-    accept_encoding: Annotated[str, Header()] = "",
-    if_none_match: Annotated[str | None, Header()] = None,
-) -> Response:
+def get_asset(version: str, name: str, request: Request) -> Response:
     """A file of it, read in a separate thread: it may be the process's first read."""
-    return answer_asset(reference(), version, name, accept_encoding, if_none_match)
+    return answer_asset(reference(), version, name, request)
 
 
 def reference_policy(store: str | None) -> str:

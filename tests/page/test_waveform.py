@@ -22,13 +22,18 @@ COLOURS = """selector => {
   for (let at = 0; at < pixels.length; at += 4) if (pixels[at + 3] === 255) found.add(pixels.slice(at, at + 3).join());
   return [...found];
 }"""
+COLOUR = """(canvas, name) => {
+  canvas.style.color = `var(${name})`;
+  return getComputedStyle(canvas).color.match(/[0-9]+/g).map(Number);
+}"""
+"""Red, green and blue of one of the page's colours."""
+
 HEIGHTS = """() => {
   const canvas = document.querySelector(".wave");
   if (!canvas?.clientWidth) return 0;
   const tall = canvas.height - 18 * devicePixelRatio;
   const pen = canvas.getContext("2d");
-  const wanted = getComputedStyle(canvas).getPropertyValue("--bar-done");
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16));
+  const [red, green, blue] = COLOUR(canvas, "--bar-done");
   const heights = new Set();
   for (let x = 0; x < canvas.width; x += 1) {
     const column = pen.getImageData(x, 0, 1, tall).data;
@@ -39,7 +44,7 @@ HEIGHTS = """() => {
     if (height) heights.add(height);
   }
   return heights.size;
-}"""
+}""".replace("COLOUR(", f"({COLOUR})(")
 """How many heights the bars of spoken passages have."""
 
 
@@ -153,7 +158,6 @@ def test_what_was_flagged_is_marked_in_the_picture(open_page: OpenPage, client: 
     page = open_page(f"jobs/{job.id}")
     expect(page.locator(".segment[data-flagged]")).to_have_count(1)
 
-    flagged = page.locator(".wave").evaluate("canvas => getComputedStyle(canvas).getPropertyValue('--bar-flagged')")
-    red, green, blue = (int(flagged[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = page.locator(".wave").evaluate(COLOUR, "--bar-flagged")
 
     page.wait_for_function(f"() => ({COLOURS})('.wave-whole').includes('{red},{green},{blue}')")

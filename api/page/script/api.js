@@ -16,19 +16,18 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = status;
     this.code = document.code || "";
-    this.title = document.title || "";
     this.errors = document.errors || [];
     this.requestId = document.request_id || null;
   }
 }
 
-/** Does `action`. Returns its result, or gives its `Problem` to `tell`. */
+/** Does `action`. Returns its result, or gives its `Problem` to `tell`. Nothing follows an abort. */
 export async function attempt(action, tell) {
   try {
     return await action();
   } catch (error) {
-    if (error.name !== "Problem") throw error;
-    return tell(error);
+    if (error.name === "Problem") return tell(error);
+    if (error.name !== "AbortError") throw error;
   }
 }
 
@@ -64,40 +63,28 @@ export async function request(method, path, { json, body, headers = {}, signal, 
 
 /** Retries once after a broken connection: networks change and servers restart. */
 async function reach(address, options) {
-  try {
-    return await fetch(address, options);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    // A form differs each time it is encoded, so the server could not recognise the repeat.
-    if (options.body instanceof FormData) throw unreached();
-  }
-  await pause(REPEAT_MS, options.signal);
-  try {
-    return await fetch(address, options);
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw unreached();
+  for (let isRepeat = false; ; isRepeat = true) {
+    try {
+      return await fetch(address, options);
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      // A form differs each time it is encoded, so the server could not recognise the repeat.
+      if (isRepeat || options.body instanceof FormData) {
+        signals.dispatchEvent(new Event("unreached"));
+        throw new Problem(0, { detail: "The server does not answer." });
+      }
+    }
+    await pause(REPEAT_MS, options.signal);
   }
 }
 
 /** Throws the `AbortError` of `signal` as soon as it is aborted. */
-function pause(milliseconds, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
-    signal?.addEventListener("abort", stop, { once: true });
+async function pause(milliseconds, signal) {
+  await new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", resolve, { once: true });
   });
-}
-
-function unreached() {
-  signals.dispatchEvent(new Event("unreached"));
-  return new Problem(0, { detail: "The server does not answer." });
+  signal?.throwIfAborted();
 }
 
 /** A WebSocket of this protocol. Browsers set no headers there, so the key is sent as a second protocol. */

@@ -25,9 +25,9 @@ export function openDialog(title, content, whenClosed = () => {}) {
   }
   onClosed = whenClosed;
   dialog.replaceChildren(
-    h("div", { class: "dialog-head" },
+    h("div", { class: "head" },
       h("h2", { id: "dialog-title" }, title),
-      button("Close", closeDialog, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
+      button("Close", closeDialog, { iconName: "close", kind: "quiet icon-only" })),
     content,
   );
   dialog.showModal();

@@ -1,7 +1,5 @@
 // Elements from values. Text is always set as text: names, titles and texts are data, never markup.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 const ICONS = {
   play: "M8 5.5v13l10.5-6.5z",
   pause: "M8 5.5v13M16 5.5v13",
@@ -38,23 +36,22 @@ export function field(label, input) {
 /** A place for errors. Screen readers read them at once. */
 export const alerts = () => h("div", { class: "notices", role: "alert" });
 
-export function icon(name) {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", `icon icon-${name}`);
-  svg.setAttribute("aria-hidden", "true");
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
+export function svg(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
 }
 
-/** A button. With `iconName` and without `showsLabel`, only screen readers get the label. */
-export function button(label, onClick, { iconName = null, kind = "", showsLabel = true, ...properties } = {}) {
-  const text = showsLabel ? h("span", {}, label) : h("span", { class: "visually-hidden" }, label);
-  const title = showsLabel ? null : label;
-  const parts = iconName ? [icon(iconName), text] : [text];
-  return h("button", { type: "button", class: kind || null, title, ...properties, on: { click: onClick } }, parts);
+export function icon(name) {
+  return svg("svg", { viewBox: "0 0 24 24", class: `icon icon-${name}`, "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+}
+
+/** A button. One of the kind "icon-only" shows its label only to screen readers and when pointed at. */
+export function button(label, onClick, { iconName = null, kind = null, ...properties } = {}) {
+  const isIcon = kind?.includes("icon-only");
+  const text = h("span", { class: isIcon ? "visually-hidden" : null }, label);
+  return h("button", { type: "button", class: kind, title: isIcon ? label : null, ...properties, on: { click: onClick } }, iconName && icon(iconName), text);
 }
 
 /** Set a text only if it differs, so that screen readers do not repeat it. */
@@ -68,6 +65,16 @@ export function setHidden(element, isHidden) {
 
 export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
+/** `isNew(value)`: whether its JSON is another than at the last call. */
+export function changes() {
+  let last = "";
+  return function isNew(value) {
+    const before = last;
+    last = JSON.stringify(value);
+    return last !== before;
+  };
 }
 
 let styles = null;
@@ -135,14 +142,6 @@ export function announceEnd(...sentences) {
 const TOLD_MS = 8_000;
 const told = h("p", { class: "told", "aria-hidden": "true" });
 let hiding = 0;
-
-let lastId = 0;
-
-/** A new id, to connect a label with its field. */
-export function freshId(stem) {
-  lastId += 1;
-  return `${stem}-${lastId}`;
-}
 
 /**
  * A list whose rows keep their elements when its data changes, so that no click gets lost.

@@ -1,6 +1,6 @@
 // A job's events (SSE), read with fetch: an EventSource can send no API key.
 
-import { request } from "./api.js";
+import { getJson, request } from "./api.js";
 
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -20,7 +20,7 @@ export async function follow(jobId, onEvent, signal, lastId = "") {
         onEvent(JSON.parse(message.data), lastId);
       }
       // The server closes the stream when the job ends, and when the server stops.
-      if (!signal.aborted && (await hasEnded(jobId, signal))) return;
+      if (!signal.aborted && (await getJson(`v1/jobs/${jobId}`, { signal })).finished_at !== null) return;
     } catch (error) {
       if (signal.aborted) return;
       if (error.status && error.status < 500) throw error;
@@ -29,11 +29,6 @@ export async function follow(jobId, onEvent, signal, lastId = "") {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
   }
-}
-
-async function hasEnded(jobId, signal) {
-  const job = await (await request("GET", `v1/jobs/${jobId}`, { signal })).json();
-  return job.finished_at !== null;
 }
 
 /** Messages of a byte stream, by the part of the HTML standard that this server uses. */

@@ -19,26 +19,17 @@ export function askForKey(onChange, { isRefused = false } = {}) {
   const field = h("input", {
     id: "api-key", type: "password", autocomplete: "off", spellcheck: "false", value: key.get(), required: true,
   });
-  const form = h("form", { class: "stack", on: { submit: take } },
+  const form = h("form", { class: "stack", method: "dialog", on: { submit: () => change(field.value.trim()) } },
     h("p", {}, isRefused ? "The server refused this key. Use another one." : "Enter an API key for this server."),
     h("p", { class: "hint" }, "The key is kept in this tab until you close it."),
     h("label", { for: "api-key" }, "API key"),
     field,
     h("div", { class: "row end" },
-      key.get() ? button("Forget it", forget, { kind: "quiet" }) : null,
+      key.get() ? button("Forget it", () => change(""), { kind: "quiet" }) : null,
       h("button", { type: "submit", class: "primary" }, "Use this key")),
   );
 
   let isChanged = false;
-
-  function take(event) {
-    event.preventDefault();
-    change(field.value.trim());
-  }
-
-  function forget() {
-    change("");
-  }
 
   function change(value) {
     key.set(value);

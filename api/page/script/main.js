@@ -36,12 +36,10 @@ async function navigate() {
     const show = await SECTIONS[name].load();
     if (open.name !== name) return;
     main.replaceChildren();
-    main.dataset.section = name;
     open.view = show(main);
   }
-  for (const link of document.querySelectorAll("[data-section]:not(main)")) {
-    if (link.dataset.section === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  for (const link of document.querySelectorAll("[data-section]")) {
+    link.ariaCurrent = link.dataset.section === name ? "page" : null;
   }
   await open.view.go(rest.map(decodeURIComponent), { isFirst });
 }

@@ -38,7 +38,7 @@ export function repeat(task, pauseS) {
     else run();
   }
 
-  document.addEventListener("visibilitychange", onVisibility);
+  document.addEventListener("visibilitychange", onVisibility, { signal: abort.signal });
   addEventListener("online", run, { signal: abort.signal });
   run();
   return {
@@ -46,7 +46,6 @@ export function repeat(task, pauseS) {
     stop() {
       clearTimeout(timer);
       abort.abort();
-      document.removeEventListener("visibilitychange", onVisibility);
     },
   };
 }

@@ -11,6 +11,9 @@ export const count = (value) => number.format(value);
 export const decimal = (value) => oneDigit.format(value);
 export const percent = (fraction) => `${Math.floor(fraction * 100)} %`;
 
+/** What a request calls a voice: built-in ones have no id. */
+export const voiceId = ({ id, name }) => id ?? name;
+
 /** Descriptions of uploaded voices may be long. */
 export const voiceLabel = ({ kind, name, description }) => (kind === "built_in" && description ? `${name}, ${description}` : name);
 
@@ -67,11 +70,9 @@ const STATES = {
 };
 const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Assembling" };
 
-export const stateWord = (state) => STATES[state] || state;
-
 export const beginsLater = ({ state, request }) => state === "pending" && Boolean(request.not_before) && new Date(request.not_before) > new Date();
 
-export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state === "running" && PHASES[job.phase]) || stateWord(job.state);
+export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state === "running" && PHASES[job.phase]) || STATES[job.state] || job.state;
 
 export const isOver = (state) => ["succeeded", "failed", "cancelled", "expired"].includes(state);
 

@@ -1,11 +1,10 @@
 // One chart of the history: up to three lines over a time axis.
 
-import { h, replace, setText } from "../dom.js";
+import { h, replace, setText, svg } from "../dom.js";
 import { dayClock } from "../wording.js";
 
 const WIDTH = 480;
 const HEIGHT = 96;
-const SVG = "http://www.w3.org/2000/svg";
 const MINUTE_MS = 60_000;
 /** No line joins points that are further apart: nothing was recorded between them. */
 const GAP_MS = 3 * MINUTE_MS;
@@ -18,18 +17,17 @@ const MOST_TIMES = 5;
  * `ceiling`: the value at the top of the chart; without it, the highest value shown.
  */
 export function chart({ name, unit, lines, wording, ceiling = null }) {
-  const svg = svgElement("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
-  const grid = svgElement("path", { class: "history-grid" });
-  const area = svgElement("path", { class: "history-area" });
-  const drawn = Object.entries(lines).map(([label, of]) => ({ label, of, line: svgElement("path", { class: "history-line" }), value: h("strong") }));
-  svg.append(grid, area, ...drawn.map(({ line }) => line));
+  const grid = svg("path", { class: "history-grid" });
+  const area = svg("path", { class: "history-area" });
+  const drawn = Object.entries(lines).map(([label, of]) => ({ label, of, line: svg("path", { class: "history-line" }), value: h("strong") }));
+  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" }, grid, area, ...drawn.map(({ line }) => line));
   const top = h("span");
   const times = h("div", { class: "chart-times", "aria-hidden": "true" });
   const values = h("p", { class: "chart-values" }, drawn.map(({ label, value }) => h("span", { class: "chart-value" }, label && `${label} `, value)));
   return {
     element: h("figure", { class: "chart" },
       h("figcaption", {}, h("strong", {}, name), " ", h("span", { class: "hint" }, unit)), values,
-      h("div", { class: "chart-top", "aria-hidden": "true" }, top), svg, times),
+      h("div", { class: "chart-top", "aria-hidden": "true" }, top), picture, times),
     /** `points` have `atMs`; the axis goes from `startMs` to `endMs`. */
     show(points, startMs, endMs) {
       const found = drawn.map(({ of }) => points.filter((point) => of(point) !== null));
@@ -44,18 +42,12 @@ export function chart({ name, unit, lines, wording, ceiling = null }) {
       });
       setText(top, wording(ceiling ?? highest));
       const now = drawn.map(({ label, of }) => `${label} ${newest(points, of, wording)}`.trim()).join(", ");
-      svg.setAttribute("aria-label", `${name}: now ${now}, at most ${wording(highest)}`);
+      picture.setAttribute("aria-label", `${name}: now ${now}, at most ${wording(highest)}`);
       const ticks = ticksOf(startMs, endMs);
       grid.setAttribute("d", ticks.map((ms) => `M${x(ms).toFixed(1)},0V${HEIGHT}`).join(""));
       replace(times, ticks.map((ms) => timeAt(ms, (x(ms) / WIDTH) * 100)));
     },
   };
-}
-
-function svgElement(tag, attributes) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
 }
 
 /** The value of the last point. A dash if nothing was measured then. */

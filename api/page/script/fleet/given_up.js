@@ -77,16 +77,13 @@ const titles = new Map();
 
 /** The narration's title. The end of its id if it is gone or belongs to another tenant. */
 async function titleOf(id) {
-  if (!titles.has(id)) titles.set(id, getJson(`v1/jobs/${id}`).then(jobTitle, (error) => {
-    if (error.name !== "Problem") throw error;
-    return `Narration ${id.slice(-6)}`;
-  }));
+  if (!titles.has(id)) titles.set(id, attempt(async () => jobTitle(await getJson(`v1/jobs/${id}`)), () => `Narration ${id.slice(-6)}`));
   return titles.get(id);
 }
 
 function entryRow({ onRetry, onDrop }) {
   const reason = h("p", { class: "given-up-reason" });
-  const detail = h("p", { class: "given-up-detail", dir: "auto" });
+  const detail = h("p", { dir: "auto" });
   const link = h("a");
   const facts = h("span");
   const again = button("Retry", () => onRetry(entry));

@@ -39,7 +39,7 @@ export function fleetHistory() {
   const grid = h("div", { class: "charts" }, charts.map(({ element }) => element));
   const none = h("p", { class: "blank", hidden: true }, "No points in this time. The API records one each minute.");
   const element = h("section", { class: "stack", "aria-labelledby": "history-title" },
-    h("div", { class: "history-head" }, h("h2", { id: "history-title" }, "History"),
+    h("div", { class: "head" }, h("h2", { id: "history-title" }, "History"),
       h("label", { class: "visually-hidden", for: "history-hours" }, "Time range"), choice), none, grid);
   let points = [];
   const refresher = repeat(read, () => LOOK_S);

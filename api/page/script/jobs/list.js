@@ -157,16 +157,13 @@ export function jobList(onEmpty) {
 
   function put(job) {
     jobs.set(job.id, job);
-    const known = rows.get(job.id);
-    if (known) known.show(job);
-    else add(job);
-    rows.get(job.id).setOpen(job.id === openId);
-  }
-
-  function add(job) {
-    const made = row(job);
-    rows.set(job.id, made);
-    made.box.tabIndex = list.dataset.choosing ? 0 : -1;
+    if (!rows.has(job.id)) {
+      rows.set(job.id, row(job.id));
+      rows.get(job.id).box.tabIndex = list.dataset.choosing ? 0 : -1;
+    }
+    const { show, setOpen } = rows.get(job.id);
+    show(job);
+    setOpen(job.id === openId);
   }
 
   function setChoosing(isOn) {
@@ -254,7 +251,6 @@ export function jobList(onEmpty) {
 
   return {
     element,
-    refresh: () => refresher.now(),
     setOpen(id) {
       rows.get(openId)?.setOpen(false);
       openId = id;

@@ -1,6 +1,6 @@
 // A job's progress: one large number and facts.
 
-import { h, replace } from "../dom.js";
+import { changes, h, replace } from "../dom.js";
 import { beginsLater, count, counted, isOver, lengthS, moment, percent, span } from "../wording.js";
 
 const NOBODY = "No worker has its model: it continues when one is ready.";
@@ -11,14 +11,12 @@ export function jobProgress() {
   const bar = h("div", { class: "bar", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
   const facts = h("dl", { class: "figures" });
   const element = h("section", { class: "progress", "aria-label": "Progress" }, h("h2", { class: "visually-hidden" }, "Progress"), figure, bar, facts);
-  let shown = "";
+  const isNew = changes();
 
   return {
     element,
     show(job) {
-      const text = JSON.stringify([job.state, job.progress, job.queue]);
-      if (text === shown) return;
-      shown = text;
+      if (!isNew([job.state, job.progress, job.queue])) return;
       const { fraction } = job.progress;
       replace(figure, ...headline(job));
       bar.setAttribute("aria-valuenow", Math.floor(fraction * 100));

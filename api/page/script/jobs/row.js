@@ -1,25 +1,23 @@
 // One job in the list.
 
-import { h, setHidden, setText } from "../dom.js";
+import { changes, h, setHidden, setText } from "../dom.js";
 import { ago, count, doing, isOver, jobTitle, lengthS, percent, span } from "../wording.js";
 
 /** A row. `show(job)` changes only what differs. */
-export function row(job) {
+export function row(id) {
   const title = h("span", { class: "row-title", dir: "auto" });
   const state = h("span", { class: "state" });
   const facts = h("span", { class: "row-facts" });
   const fill = h("span", { class: "row-fill" });
   const line = h("span", { class: "row-line", "aria-hidden": "true" }, fill);
-  const link = h("a", { href: `#/jobs/${job.id}`, tabindex: -1 }, title, state, facts, line);
+  const link = h("a", { href: `#/jobs/${id}`, tabindex: -1 }, title, state, facts, line);
   const box = h("input", { type: "checkbox", class: "row-choice", tabindex: -1 });
   const element = h("li", { class: "job-row" }, box, link);
-  let shown = "";
+  const isNew = changes();
 
   function show(next) {
     const minute = Math.floor(Date.now() / 60_000);
-    const text = JSON.stringify([next.state, next.phase, next.progress, next.metadata, minute]);
-    if (text === shown) return;
-    shown = text;
+    if (!isNew([next.state, next.phase, next.progress, next.metadata, minute])) return;
     setText(title, jobTitle(next));
     box.setAttribute("aria-label", `Select ${jobTitle(next)}, ${new Date(next.created_at).toLocaleString("en")}`);
     setText(state, next.state === "running" ? percent(next.progress.fraction) : doing(next));
@@ -30,15 +28,16 @@ export function row(job) {
     fill.dataset.state = next.state;
   }
 
-  show(job);
   return {
     element,
     link,
     box,
     show,
     /** Whether it contains these words, in lower case. */
-    has: (words) => words.every((word) => `${title.textContent} ${facts.textContent} ${job.id}`.toLowerCase().includes(word)),
-    setOpen: (isOpen) => (isOpen ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")),
+    has: (words) => words.every((word) => `${title.textContent} ${facts.textContent} ${id}`.toLowerCase().includes(word)),
+    setOpen(isOpen) {
+      link.ariaCurrent = isOpen ? "true" : null;
+    },
   };
 }
 

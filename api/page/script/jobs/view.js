@@ -1,7 +1,7 @@
 // One job: progress, actions, text and files.
 
-import { getJson } from "../api.js";
-import { alerts, announce, button, h, icon, replace, setHidden, setText } from "../dom.js";
+import { attempt, getJson } from "../api.js";
+import { alerts, announce, button, changes, h, icon, replace, setHidden, setText } from "../dom.js";
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
@@ -52,7 +52,7 @@ export function jobView(id, list) {
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
     failure.element, progress.element,
-    h("div", { class: "job-actions" }, listen, actions.element, toFiles, more.element), refusal,
+    h("div", { class: "row job-actions" }, listen, actions.element, toFiles, more.element), refusal,
     files.element, asides, text);
   narrow.addEventListener("change", arrange, { signal: abort.signal });
   arrange();
@@ -63,7 +63,7 @@ export function jobView(id, list) {
   let lastEvent = "";
   let lastEnd = 0;
   let numTold = 0;
-  let namesShown = "";
+  const isNewNames = changes();
 
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
   const soon = throttled(() => refresher.now(), 600);
@@ -87,9 +87,7 @@ export function jobView(id, list) {
       parts.review(index);
       parts.note.openWords(name);
     }, parts.review);
-    const text = found.map((each) => each.textContent).join("\n");
-    if (text === namesShown) return;
-    namesShown = text;
+    if (!isNewNames(found.map((each) => each.textContent))) return;
     const { name } = names.contains(document.activeElement) ? document.activeElement.dataset : {};
     replace(names, names.firstChild, found);
     if (name) names.querySelector(`[data-name="${CSS.escape(name)}"]`)?.focus({ preventScroll: true });
@@ -206,13 +204,7 @@ export function jobView(id, list) {
   }
 
   async function loadSegments() {
-    if (!parts) return;
-    try {
-      await segments.load(abort.signal);
-    } catch (error) {
-      if (error.name === "Problem") tellTrouble(error);
-      else if (error.name !== "AbortError") throw error;
-    }
+    if (parts) await attempt(() => segments.load(abort.signal), tellTrouble);
   }
 
   async function followEvents() {

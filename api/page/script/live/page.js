@@ -45,7 +45,7 @@ export function openLive(main) {
       h("div", {}, h("dt", {}, "First audio"), first), h("div", {}, h("dt", {}, "Heard"), heard), h("div", {}, h("dt", {}, "Gaps"), gaps)));
   main.append(form);
 
-  /** The current speech: `abort`, `player`, and for text being written `open` and how much is `sent`. */
+  /** The current speech: `abort`, `player`, `begunMs`, and for text being written `open` and how much is `sent`. */
   let now = null;
   let isServed = false;
   const filler = repeat(fill, () => (isServed ? SERVED_S : ALONE_S));
@@ -90,20 +90,16 @@ export function openLive(main) {
       return;
     }
     const abort = new AbortController();
-    const mine = { abort, player: new LivePlayer(), open: null, sent: "", isEnded: false };
+    const mine = { abort, player: new LivePlayer(), open: null, sent: "", isEnded: false, begunMs: whileWriting.checked ? null : performance.now() };
     now = mine;
     setText(first, "…");
     setText(gaps, "–");
-    let begunMs = whileWriting.checked ? null : performance.now();
-    mine.begin = () => {
-      begunMs ??= performance.now();
-    };
     const timer = setInterval(() => show(mine), LOOK_MS);
     try {
       let isFirst = true;
       for await (const { samples, rate } of source(mine)) {
         if (abort.signal.aborted) break;
-        if (isFirst) tellFirst((performance.now() - begunMs) / 1000);
+        if (isFirst) tellFirst((performance.now() - mine.begunMs) / 1000);
         isFirst = false;
         mine.player.take(samples, rate);
       }
@@ -133,7 +129,7 @@ export function openLive(main) {
   /** Spoken text cannot change. Only text after it is sent. */
   function writeOn(mine, words) {
     if (mine.isEnded || !words.startsWith(mine.sent) || words.length === mine.sent.length) return;
-    mine.begin();
+    mine.begunMs ??= performance.now();
     mine.open.write(words.slice(mine.sent.length));
     mine.sent = words;
   }

@@ -6,26 +6,20 @@ const LOOK_MS = 50;
 
 export class LivePlayer {
   #context = null;
-  #analyser = null;
-  #heard = null;
+  #meter = null;
   #end = 0;
   #duration = 0;
-  #gaps = 0;
   #isStopped = false;
+  /** How often speech came too late. */
+  gaps = 0;
 
   /** Seconds of speech played so far. */
   get position() {
     return this.#context ? Math.max(0, this.#duration - Math.max(0, this.#end - this.#context.currentTime)) : 0;
   }
 
-  get gaps() {
-    return this.#gaps;
-  }
-
   get level() {
-    if (!this.#analyser) return 0;
-    this.#analyser.getFloatTimeDomainData(this.#heard);
-    return Math.min(1, this.#heard.reduce((highest, sample) => Math.max(highest, Math.abs(sample)), 0));
+    return this.#meter?.level() ?? 0;
   }
 
   take(samples, rate) {
@@ -34,9 +28,9 @@ export class LivePlayer {
     const buffer = this.#context.createBuffer(1, samples.length, rate);
     buffer.copyToChannel(samples, 0);
     const node = new AudioBufferSourceNode(this.#context, { buffer });
-    node.connect(this.#analyser);
+    node.connect(this.#meter.analyser);
     const now = this.#context.currentTime;
-    if (this.#duration && now > this.#end) this.#gaps += 1;
+    if (this.#duration && now > this.#end) this.gaps += 1;
     const start = this.#duration && now <= this.#end ? this.#end : now + LEAD_S;
     node.start(start);
     this.#end = start + buffer.duration;
@@ -55,13 +49,25 @@ export class LivePlayer {
     if (this.#isStopped) return;
     this.#isStopped = true;
     await this.#context?.close();
-    this.#analyser = null;
+    this.#meter = null;
   }
 
   #open(rate) {
     this.#context = new AudioContext({ sampleRate: rate, latencyHint: "interactive" });
-    this.#analyser = new AnalyserNode(this.#context, { fftSize: 2048 });
-    this.#heard = new Float32Array(this.#analyser.fftSize);
-    this.#analyser.connect(this.#context.destination);
+    this.#meter = levelMeter(this.#context);
+    this.#meter.analyser.connect(this.#context.destination);
   }
+}
+
+/** Measures what is connected to its `analyser`. `level()`: from 0 to 1. */
+export function levelMeter(context) {
+  const analyser = new AnalyserNode(context, { fftSize: 2048 });
+  const samples = new Float32Array(analyser.fftSize);
+  return {
+    analyser,
+    level() {
+      analyser.getFloatTimeDomainData(samples);
+      return Math.min(1, samples.reduce((highest, sample) => Math.max(highest, Math.abs(sample)), 0));
+    },
+  };
 }

@@ -8,10 +8,10 @@ const STEP_S = 5;
 
 /** `on`: what its buttons do, by name: `toggle`, `step(direction)`, `seek(seconds)`, `close`, `rate(value)`, `volume(value)`. */
 export function playerBar(element, on) {
-  const toggle = button("Pause", on.toggle, { iconName: "pause", kind: "primary icon-only round", showsLabel: false });
-  const back = button("Previous passage", () => on.step(-1), { iconName: "previous", kind: "quiet icon-only", showsLabel: false });
-  const ahead = button("Next passage", () => on.step(1), { iconName: "next", kind: "quiet icon-only", showsLabel: false });
-  const close = button("Close the player", on.close, { iconName: "close", kind: "quiet icon-only", showsLabel: false });
+  const toggle = button("Pause", on.toggle, { iconName: "pause", kind: "primary icon-only round" });
+  const back = button("Previous passage", () => on.step(-1), { iconName: "previous", kind: "quiet icon-only" });
+  const ahead = button("Next passage", () => on.step(1), { iconName: "next", kind: "quiet icon-only" });
+  const close = button("Close the player", on.close, { iconName: "close", kind: "quiet icon-only" });
   const title = h("a", { class: "player-title", href: "#/", dir: "auto" });
   const line = h("p", { class: "player-line", dir: "auto" });
   const time = h("span", { class: "player-time" });

@@ -1,21 +1,24 @@
 // Plays a narration by segments on two media elements: one plays while the other loads the next segment. Media elements
 // keep the pitch at other speeds, and browsers send media keys to nothing else.
 
+import { attempt, request } from "../api.js";
 import { noteHeard } from "../jobs/inspector/heard.js";
-import { clipOf } from "./clips.js";
+import { withSilence } from "./wav.js";
 
 /** Events: "change" on play, pause, wait or another segment; "end"; "trouble" with `detail`. */
 export class Deck extends EventTarget {
   #jobId;
   #segments;
   #elements = [new Audio(), new Audio()];
+  /** What each element has loaded: the segment's `index`, and `sha256` of its samples. */
   #clips = [null, null];
   #front = 0;
   #abort = new AbortController();
   #loading = new AbortController();
-  #index = null;
-  #isPaused = false;
-  #isWaiting = true;
+  /** The segment that plays or is waited for. */
+  index = null;
+  isPaused = false;
+  isWaiting = true;
 
   constructor(jobId, segments, { rate, volume }) {
     super();
@@ -23,33 +26,19 @@ export class Deck extends EventTarget {
     this.#segments = segments;
     for (const element of this.#elements) {
       element.preservesPitch = true;
-      element.volume = volume;
-      element.defaultPlaybackRate = rate;
-      element.playbackRate = rate;
-      element.addEventListener("ended", () => element === this.#heard && this.goTo(this.#index + 1));
+      element.addEventListener("ended", () => element === this.#heard && this.goTo(this.index + 1));
     }
+    this.rate = rate;
+    this.volume = volume;
   }
 
   get #heard() {
     return this.#elements[this.#front];
   }
 
-  /** The segment that plays or is waited for. */
-  get index() {
-    return this.#index;
-  }
-
-  get isPaused() {
-    return this.#isPaused;
-  }
-
-  get isWaiting() {
-    return this.#isWaiting;
-  }
-
   get position() {
-    const within = this.#isWaiting ? 0 : this.#heard.currentTime;
-    return this.#segments.startOf(this.#index ?? 0) + within;
+    const within = this.isWaiting ? 0 : this.#heard.currentTime;
+    return this.#segments.startOf(this.index ?? 0) + within;
   }
 
   set rate(value) {
@@ -68,15 +57,15 @@ export class Deck extends EventTarget {
     this.#loading.abort();
     this.#loading = new AbortController();
     const signal = AbortSignal.any([this.#abort.signal, this.#loading.signal]);
-    if (!this.#isWaiting && this.#isReady(this.#front, index)) {
+    if (!this.isWaiting && this.#isReady(this.#front, index)) {
       this.#heard.currentTime = offsetS;
       this.#prepare(index + 1, signal);
       this.#tell("change");
       return;
     }
     this.#heard.pause();
-    this.#index = index;
-    this.#isWaiting = true;
+    this.index = index;
+    this.isWaiting = true;
     this.#tell("change");
     try {
       if (!this.#isReady(1 - this.#front, index) && !(await this.#load(1 - this.#front, index, signal))) {
@@ -84,9 +73,9 @@ export class Deck extends EventTarget {
         return;
       }
       this.#front = 1 - this.#front;
-      this.#isWaiting = false;
+      this.isWaiting = false;
       if (offsetS) this.#heard.currentTime = offsetS;
-      if (!this.#isPaused) {
+      if (!this.isPaused) {
         noteHeard(this.#jobId, this.#segments, index);
         await this.#play();
       }
@@ -98,24 +87,24 @@ export class Deck extends EventTarget {
   }
 
   async resume() {
-    this.#isPaused = false;
+    this.isPaused = false;
     this.#tell("change");
-    if (!this.#isWaiting) await this.#play().catch((error) => this.#failed(error));
+    if (!this.isWaiting) await this.#play().catch((error) => this.#failed(error));
   }
 
   pause() {
-    this.#isPaused = true;
+    this.isPaused = true;
     this.#heard.pause();
     this.#tell("change");
   }
 
   close() {
     this.#abort.abort();
-    for (const place of [0, 1]) {
-      this.#elements[place].pause();
-      this.#elements[place].removeAttribute("src");
-      this.#elements[place].load();
-      this.#clips[place]?.close();
+    for (const element of this.#elements) {
+      element.pause();
+      URL.revokeObjectURL(element.src);
+      element.removeAttribute("src");
+      element.load();
     }
   }
 
@@ -129,16 +118,17 @@ export class Deck extends EventTarget {
     }
   }
 
+  /** With the silence after it, as soon as it is spoken; false if it never will be. An element itself sends no API key. */
   async #load(place, index, signal) {
-    const clip = await clipOf(this.#jobId, this.#segments, index, signal);
-    if (clip === null) return false;
-    if (signal.aborted) {
-      clip.close();
-      signal.throwIfAborted();
-    }
-    this.#clips[place]?.close();
-    this.#clips[place] = clip;
-    this.#elements[place].src = clip.url;
+    if (!(await this.#segments.spoken(index, signal))) return false;
+    const { sha256 } = this.#segments.items[index];
+    const answer = await request("GET", `v1/jobs/${this.#jobId}/segments/${index}/audio`, { signal });
+    const sound = withSilence(await answer.arrayBuffer(), this.#segments.gapAfter(index));
+    signal.throwIfAborted();
+    const element = this.#elements[place];
+    URL.revokeObjectURL(element.src);
+    element.src = URL.createObjectURL(sound);
+    this.#clips[place] = { index, sha256 };
     return true;
   }
 
@@ -146,11 +136,7 @@ export class Deck extends EventTarget {
   async #prepare(index, signal) {
     const place = 1 - this.#front;
     if (this.#isReady(place, index)) return;
-    try {
-      await this.#load(place, index, signal);
-    } catch (error) {
-      if (error.name !== "AbortError" && error.name !== "Problem") throw error;
-    }
+    await attempt(() => this.#load(place, index, signal), () => {});
   }
 
   /** A loaded clip is dropped if the segment was spoken again since. */

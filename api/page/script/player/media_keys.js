@@ -2,17 +2,9 @@
 
 const session = navigator.mediaSession ?? null;
 
-/** Actions by their names in the Media Session standard; null disables one. */
+/** Actions by their names in the Media Session standard. */
 export function takeMediaKeys(actions) {
-  if (!session) return;
-  for (const [name, action] of Object.entries(actions)) {
-    try {
-      session.setActionHandler(name, action);
-    } catch (error) {
-      // Browsers throw for unknown actions. The other keys still work.
-      if (error.name !== "TypeError") throw error;
-    }
-  }
+  for (const [name, action] of Object.entries(actions)) session?.setActionHandler(name, action);
 }
 
 export function showOnKeys({ title, line, isPaused, position, duration, rate }) {

@@ -8,7 +8,7 @@ import { bytes, capitalised } from "../wording.js";
 import { hearRecording, stopRecording } from "./recordings.js";
 import { recorder } from "./recorder.js";
 
-const TYPES = ".wav,.flac,.mp3,.ogg";
+const TYPES = ".wav,.flac,.mp3,.ogg,.m4a,.webm";
 const STATEMENT = "The speaker agrees that this recording is used to make a voice.";
 
 /** A text to read aloud: half a minute with most sounds of English. */
@@ -54,13 +54,10 @@ export function voiceForm(onAdded) {
   fillLanguages();
 
   async function fillLanguages() {
-    try {
+    await attempt(async () => {
       const { languages } = await getJson("v1/capabilities", { signal: abort.signal });
       language.append(...languages.map((each) => h("option", { value: each }, capitalised(each))));
-    } catch (error) {
-      if (error.name === "Problem") showProblem(trouble, error);
-      else if (error.name !== "AbortError") throw error;
-    }
+    }, (error) => showProblem(trouble, error));
   }
 
   function take(next) {
@@ -69,8 +66,8 @@ export function voiceForm(onAdded) {
     file = next;
     replace(trouble);
     replace(chip, h("span", { class: "chip-name", dir: "auto" }, file.name), h("span", { class: "chip-facts" }, bytes(file.size)),
-      button("Play the recording", () => hearRecording(file), { iconName: "play", kind: "quiet icon-only", showsLabel: false }),
-      button("Remove the recording", drop, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
+      button("Play the recording", () => hearRecording(file), { iconName: "play", kind: "quiet icon-only" }),
+      button("Remove the recording", drop, { iconName: "close", kind: "quiet icon-only" }));
     setHidden(chip, false);
   }
 
@@ -95,9 +92,8 @@ export function voiceForm(onAdded) {
     }
     showRecording(true);
     announce("Recording. Read the text aloud.");
-    const finished = recording;
     try {
-      take(await finished.file);
+      take(await recording.file);
       if (!refText.value.trim()) refText.value = PROMPT;
       announce("Recorded.");
     } catch (error) {

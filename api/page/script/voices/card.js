@@ -4,7 +4,7 @@ import { attempt, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem, useVoice } from "../jobs/compose/fields.js";
-import { span } from "../wording.js";
+import { span, voiceId } from "../wording.js";
 import { hearRecording } from "./recordings.js";
 import { sampleButton } from "./sample.js";
 
@@ -25,9 +25,9 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
     voice.description ? h("p", { class: "voice-description", dir: "auto" }, voice.description) : null,
     trouble,
     h("div", { class: "row" },
-      sampleButton("Hear the voice", () => ({ voice: voice.id ?? voice.name, language: voice.language }), tell,
+      sampleButton("Hear the voice", () => ({ voice: voiceId(voice), language: voice.language }), tell,
         { "aria-label": `Hear the voice: ${voice.name}`, disabled: !voice.models.length }),
-      button("Use this voice", () => useVoice(voice.id ?? voice.name), { kind: "quiet", "aria-label": `Use this voice: ${voice.name}`, disabled: !voice.models.length }),
+      button("Use this voice", () => useVoice(voiceId(voice)), { kind: "quiet", "aria-label": `Use this voice: ${voice.name}`, disabled: !voice.models.length }),
       voice.sample?.kind === "recording" ? button("Recording", hear, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null),
     isOwn ? h("div", { class: "voice-foot" }, badge, prepare, button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` })) : null);
 

@@ -4,7 +4,7 @@ import { attempt, getJson, pages, request, sendJson } from "../api.js";
 import { alerts, button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/compose/fields.js";
 import { repeat } from "../repeating.js";
-import { counted } from "../wording.js";
+import { counted, voiceId } from "../wording.js";
 import { voiceForm } from "./add.js";
 import { preparation } from "./preparing.js";
 import { stopSample } from "./sample.js";
@@ -17,7 +17,7 @@ const MOVING = ["pending", "processing"];
 
 export function openVoices(main) {
   const cards = new Map();
-  const caches = new Map();
+  let caches = new Map();
   const grid = h("ul", { class: "voice-grid", "aria-label": "Voices" });
   const trouble = alerts();
   const tell = (error) => showProblem(trouble, error);
@@ -79,7 +79,7 @@ export function openVoices(main) {
 
   function take(voice) {
     const card = voiceCard(voice, { onChosen: choose, onDeleted: remove, onChanged: () => refresher.now() });
-    cards.set(voice.id ?? voice.name, card);
+    cards.set(voiceId(voice), card);
     grid.append(card.element);
     if (voice.id) card.showCaches(caches.get(voice.id) ?? []);
   }
@@ -91,8 +91,7 @@ export function openVoices(main) {
       for (const cache of page) found.set(cache.voice, [...(found.get(cache.voice) ?? []), cache]);
       if (found.size > cards.size + 1000) break;
     }
-    caches.clear();
-    for (const [id, states] of found) caches.set(id, states);
+    caches = found;
     for (const [id, card] of cards) card.showCaches(caches.get(id) ?? []);
     summarise();
   }

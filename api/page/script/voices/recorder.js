@@ -1,8 +1,7 @@
-// Records the microphone as WAV. Voices cannot be made from the formats that browsers record.
+// Records the microphone, in the format of the browser.
 
-import { wavFile } from "../player/wav.js";
+import { levelMeter } from "../live/player.js";
 
-const RATE_HZ = 24_000;
 const LONGEST_S = 58;
 const LOOK_MS = 100;
 
@@ -17,7 +16,9 @@ export async function recorder(onLevel) {
   const stream = await navigator.mediaDevices.getUserMedia(WANTED);
   const media = new MediaRecorder(stream);
   const parts = [];
-  const meter = levelMeter(stream);
+  const context = new AudioContext();
+  const meter = levelMeter(context);
+  context.createMediaStreamSource(stream).connect(meter.analyser);
   const begunMs = performance.now();
   const timer = setInterval(() => {
     const seconds = (performance.now() - begunMs) / 1000;
@@ -30,9 +31,9 @@ export async function recorder(onLevel) {
     media.addEventListener("error", (event) => reject(event.error));
     media.addEventListener("stop", () => {
       clearInterval(timer);
-      meter.close();
+      context.close();
       for (const track of stream.getTracks()) track.stop();
-      decoded(new Blob(parts, { type: media.mimeType })).then(resolve, reject);
+      resolve(new File(parts, "recording", { type: media.mimeType }));
     });
   });
   media.start();
@@ -42,30 +43,4 @@ export async function recorder(onLevel) {
   }
 
   return { stop, file };
-}
-
-async function decoded(blob) {
-  const context = new OfflineAudioContext(1, 1, RATE_HZ);
-  const audio = await context.decodeAudioData(await blob.arrayBuffer());
-  const samples = audio.getChannelData(0).slice();
-  for (let channel = 1; channel < audio.numberOfChannels; channel += 1) {
-    audio.getChannelData(channel).forEach((sample, index) => {
-      samples[index] += sample;
-    });
-  }
-  return wavFile(samples.map((sample) => sample / audio.numberOfChannels), RATE_HZ, "recording.wav");
-}
-
-function levelMeter(stream) {
-  const context = new AudioContext();
-  const analyser = new AnalyserNode(context, { fftSize: 2048 });
-  context.createMediaStreamSource(stream).connect(analyser);
-  const samples = new Float32Array(analyser.fftSize);
-  return {
-    level() {
-      analyser.getFloatTimeDomainData(samples);
-      return Math.min(1, samples.reduce((highest, sample) => Math.max(highest, Math.abs(sample)), 0));
-    },
-    close: () => context.close(),
-  };
 }

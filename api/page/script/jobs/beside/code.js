@@ -24,11 +24,11 @@ function block(title, code) {
     announce(`${title}: copied`);
   }, { kind: "quiet", "aria-label": `Copy: ${title}` });
   // Browsers allow the clipboard on https only. Otherwise the user selects the text.
-  return h("section", {}, h("div", { class: "code-head" }, h("h3", {}, title), navigator.clipboard ? copy : null), h("pre", { tabindex: "0" }, code));
+  return h("section", {}, h("div", { class: "head" }, h("h3", {}, title), navigator.clipboard ? copy : null), h("pre", { tabindex: "0" }, code));
 }
 
 /** The request without its default values. */
-export function orderOf({ request, metadata }, segments) {
+function orderOf({ request, metadata }, segments) {
   const isText = request.input.type === "text";
   const items = segments.items.filter((item) => item?.written);
   const text = isText ? textOf(items, request.pauses.paragraph_s) : "";

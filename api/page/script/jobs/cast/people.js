@@ -15,12 +15,12 @@ export function personRows(casting, { voices, language, onChange, onLines, onTro
   const ofNarrator = () => ["", `The narrator's, ${nameOf(casting.narrator)}`];
 
   function narratorRow(words) {
-    return h("li", { class: "cast-person" }, named("", "All other text"), h("div", { class: "row" }, voiceMenu("", casting.narrator, voices), hear("", words)));
+    return h("li", {}, named("", "All other text"), h("div", { class: "row" }, voiceMenu("", casting.narrator, voices), hear("", words)));
   }
 
   function personRow({ name, sex, voice, numLines, first, merged }) {
     const facts = [numLines ? counted(numLines, "line") : "no lines", sex].filter(Boolean).join(" · ");
-    return h("li", { class: "cast-person" },
+    return h("li", {},
       named(name, facts),
       first.map((text) => h("p", { class: "cast-first", dir: "auto" }, text)),
       merged.map((other) => h("p", { class: "row hint" }, h("span", {}, "Also ", h("bdi", {}, other)),

@@ -2,7 +2,7 @@
 
 import { alerts, button, h, replace, setHidden, setText } from "../../dom.js";
 import { stopSample } from "../../voices/sample.js";
-import { count, counted, percent, voiceLabel } from "../../wording.js";
+import { count, counted, percent, voiceId, voiceLabel } from "../../wording.js";
 import { showProblem } from "../compose/fields.js";
 import { Casting, calledName } from "./casting.js";
 import { contextIn } from "./context.js";
@@ -67,8 +67,8 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
     // The speaker shown may be merged by now.
     if (shown !== "all" && !speakers().some(([name]) => `of ${name}` === shown)) shown = "all";
     const choices = () => [["all", "All, uncertain first"], ...speakers().map(([name, said]) => [`of ${name}`, `Of ${said}`])];
-    const now = shown === "all" ? ["all", "All, uncertain first"] : choices().find(([value]) => value === shown);
-    replace(filter, lateMenu({ label: "Lines shown", now, choices, onChoose: (value) => choose(value) }));
+    const now = choices().find(([value]) => value === shown);
+    replace(filter, lateMenu({ label: "Lines shown", now, choices, onChoose: choose }));
     lines.show(casting.linesOf(shown === "all" ? null : shown.slice(3)), isFromStart);
   }
 
@@ -114,20 +114,15 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
     }
 
     function tellState() {
-      setText(state, sureness(number));
-      setHidden(right, !casting.isUncertain(number));
+      const isUncertain = casting.isUncertain(number);
+      setText(state, isUncertain ? `${percent(line.probability)} sure` : "");
+      setHidden(right, !isUncertain);
     }
 
     tellState();
-    return h("li", { class: "cast-line" },
+    return h("li", {},
       h("p", { class: "cast-words", dir: "auto" }, before, h("mark", {}, said), after),
       h("div", { class: "row" }, menu, state, right));
-  }
-
-  function sureness(number) {
-    const { probability } = casting.line(number);
-    if (casting.isUncertain(number)) return `${percent(probability)} sure`;
-    return "";
   }
 
   showAll();
@@ -147,9 +142,8 @@ export function castStudio(plan, { narrator, voices, decided, language, onNarrat
 
 /** `[id, name]` of the voices that some model has together with the narrator's. */
 function voicesBeside(narrator, voices) {
-  const idOf = ({ id, name }) => id ?? name;
-  const models = voices.find((voice) => idOf(voice) === narrator || voice.name === narrator)?.models ?? [];
-  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [idOf(voice), voiceLabel(voice)]);
+  const models = voices.find((voice) => voiceId(voice) === narrator || voice.name === narrator)?.models ?? [];
+  return voices.filter((voice) => voice.models.some((model) => !models.length || models.includes(model))).map((voice) => [voiceId(voice), voiceLabel(voice)]);
 }
 
 function summaryOf(casting, numPeople) {

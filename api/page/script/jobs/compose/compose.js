@@ -163,7 +163,7 @@ export function composer(onSubmitted) {
     }
     [file, upload, isBegun] = [next, null, true];
     replace(chip, h("span", { class: "chip-name", dir: "auto" }, next.name), h("span", { class: "chip-facts" }, bytes(next.size)),
-      button("Remove the file", detach, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
+      button("Remove the file", detach, { iconName: "close", kind: "quiet icon-only" }));
     setHidden(chip, false);
     setHidden(text, true);
     delivery.prefer(documentFormat(next.name) === "epub" ? "m4b" : null);

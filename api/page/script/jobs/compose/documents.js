@@ -50,9 +50,7 @@ function put({ url, method, headers }, file, onProgress) {
       if (sending.status < 300) resolve();
       else reject(new Problem(sending.status, { detail: `The upload failed: the store answered ${sending.status}.` }));
     });
-    const lost = () => reject(new Problem(0, { detail: "The connection was lost during the upload." }));
-    sending.addEventListener("error", lost);
-    sending.addEventListener("abort", lost);
+    sending.addEventListener("error", () => reject(new Problem(0, { detail: "The connection was lost during the upload." })));
     sending.send(file);
   });
 }

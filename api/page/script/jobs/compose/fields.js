@@ -1,8 +1,8 @@
 // The fields of a new narration, and what is kept of them until it is ordered.
 
 import { pages } from "../../api.js";
-import { field, h, replace, setHidden, setText } from "../../dom.js";
-import { capitalised, voiceLabel } from "../../wording.js";
+import { changes, field, h, replace, setHidden, setText } from "../../dom.js";
+import { capitalised, voiceId, voiceLabel } from "../../wording.js";
 
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
 const DEFAULT_FORMAT = "wav";
@@ -96,17 +96,15 @@ export function voiceField() {
   let known = [];
   let names = [];
 
-  const idOf = (voice) => voice.id ?? voice.name;
-
   /** The voices that the search finds, and the chosen one. */
   function draw() {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = known.filter((voice) => hasWords(voice, wanted));
     const kept = select.value;
     const groups = [["Yours", "own"], ["Built in", "built_in"]].map(([label, kind]) =>
-      [label, known.filter((voice) => voice.kind === kind && (found.includes(voice) || idOf(voice) === kept))]);
+      [label, known.filter((voice) => voice.kind === kind && (found.includes(voice) || voiceId(voice) === kept))]);
     replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>
-      h("optgroup", { label }, members.map((voice) => h("option", { value: idOf(voice), disabled: !voice.models.length }, voiceLabel(voice))))));
+      h("optgroup", { label }, members.map((voice) => h("option", { value: voiceId(voice), disabled: !voice.models.length }, voiceLabel(voice))))));
     if (!known.length) replace(select, h("option", { value: "" }, ANYBODY));
     setHidden(searching, known.length <= FEW_VOICES);
     setText(number, `${found.length} of ${known.length}`);
@@ -159,12 +157,10 @@ export function formatFields() {
   const element = h("fieldset", {}, h("legend", {}, "Delivered as (one or more)"), boxes);
   const all = () => [...boxes.querySelectorAll("input")];
 
-  let shown = "";
+  const isNew = changes();
 
   function show(formats, wanted = [DEFAULT_FORMAT]) {
-    const types = formats.map(({ type }) => type).join();
-    if (types === shown) return;
-    shown = types;
+    if (!isNew(formats.map(({ type }) => type))) return;
     replace(boxes, formats.map(({ type }) => choice("checkbox", "format", type, FORMAT_NAMES[type] ?? type, wanted.includes(type))));
   }
 

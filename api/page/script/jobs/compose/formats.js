@@ -19,18 +19,17 @@ export async function chooseFormats(job, onJob) {
   formats.show((await getJson("v1/capabilities")).output_formats, output.formats.map(({ type }) => type));
   openDialog("Files of this narration", form);
 
-  /** The job's formats. One type may be both whole and in chapters. */
-  function kept(type) {
-    const found = output.formats.filter((format) => format.type === type);
-    return found.length ? found : null;
+  /** As the job has it: one type may be both whole and in chapters. */
+  function kept(format) {
+    const found = output.formats.filter(({ type }) => type === format.type);
+    return found.length ? found : [format];
   }
 
   async function order(event) {
     event.preventDefault();
     replace(trouble);
     await attempt(() => whileBusy(form, async () => {
-      const wanted = formats.value().flatMap((format) => kept(format.type) ?? [format]);
-      const changed = { formats: wanted, subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
+      const changed = { formats: formats.value().flatMap(kept), subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
       onJob(await sendJson("POST", `v1/jobs/${job.id}/assemble`, { output: changed }));
       closeDialog();
     }), (error) => showProblem(trouble, error));

@@ -21,7 +21,7 @@ export function downloads(id, { onJob, onTrouble }) {
   const names = h("span", { class: "file-facts" });
   const machines = h("ul");
   const details = h("li", {}, h("details", {}, h("summary", {}, "For programs", names), machines));
-  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), old, kept, list);
+  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "head" }, h("h2", {}, "Files"), other), old, kept, list);
   const showFiles = keyed(list, (key) => (LISTING.test(key) ? chapterFiles(id, { onUse: renew, onTrouble }) : fileRow(renew)));
   const showMachines = keyed(machines, () => fileRow(renew));
 

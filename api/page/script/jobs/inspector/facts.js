@@ -1,21 +1,19 @@
 // The request and further facts of the job.
 
-import { h, replace } from "../../dom.js";
+import { changes, h, replace } from "../../dom.js";
 import { moment, span } from "../../wording.js";
 import { formatWords } from "../compose/delivery.js";
 
 export function jobFacts() {
   const list = h("dl", { class: "facts" });
-  const element = h("details", { class: "more-facts" }, h("summary", {}, "Details"), list);
-  let shown = "";
+  const element = h("details", {}, h("summary", {}, "Details"), list);
+  const isNew = changes();
 
   return {
     element,
     show(job) {
       const found = job.kind === "voice_cache" ? commonFacts(job) : [...speechFacts(job), ...commonFacts(job)];
-      const text = JSON.stringify(found);
-      if (text === shown) return;
-      shown = text;
+      if (!isNew(found)) return;
       replace(list, found.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))));
     },
   };

@@ -1,6 +1,6 @@
 // Which take of each passage this browser played last, and the passages that have another take since.
 
-import { button, h, replace, setHidden, setText } from "../../dom.js";
+import { button, changes, h, replace, setHidden, setText } from "../../dom.js";
 import { count, counted, titleOf } from "../../wording.js";
 
 const KEPT = "rhapsode.heard.";
@@ -26,16 +26,14 @@ export function changedPassages(jobId, segments, onShow) {
   const summary = h("summary");
   const list = h("div", { class: "choices" });
   const element = h("details", { hidden: true }, summary, list);
-  let shown = "";
+  const isNew = changes();
 
   return {
     element,
     show() {
       const heard = takesHeard(jobId);
       const changed = heard ? segments.items.filter(({ index, state, take }) => state === "done" && take !== (heard[index] ?? 1)) : [];
-      const text = JSON.stringify(changed.map(({ index, take }) => [index, take]));
-      if (text === shown) return;
-      shown = text;
+      if (!isNew(changed.map(({ index, take }) => [index, take]))) return;
       setHidden(element, !changed.length);
       setText(summary, `${counted(changed.length, "passage")} changed since you listened`);
       replace(list, changed.slice(0, MOST_SHOWN).map(({ index, written }) =>

@@ -43,7 +43,7 @@ export function inspector(jobId, segments, { model, speakers, hasVoices, editor,
   const words = h("details", { class: "words", on: { toggle: () => words.open && showWords() } }, h("summary", {}, "How a word is said"));
   const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } },
     h("div", { class: "inspector-head" }, title, state,
-      button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
+      button("Close", closeIt, { iconName: "close", kind: "quiet icon-only" })),
     facts, findings, spoken, actions, writing, trouble, list.element, attempts.element,
     casting, words);
   /** A character, or a voice that the text names; "" for the narrator. */

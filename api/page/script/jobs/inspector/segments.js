@@ -174,8 +174,7 @@ export class Segments extends EventTarget {
       // Before the first reading nothing is known of any.
       if (this.#isOver && this.isRead) return false;
       await new Promise((resolve) => {
-        const options = { once: true, signal };
-        this.addEventListener("change", resolve, options);
+        this.addEventListener("change", resolve, { once: true, signal });
         signal.addEventListener("abort", resolve, { once: true });
       });
     }

@@ -1,9 +1,9 @@
 // Another speaker for a passage; another voice for it, its paragraph, or all that a speaker says. A button speaks them.
 
 import { attempt } from "../../api.js";
-import { button, h, replace, setHidden, setText } from "../../dom.js";
+import { button, changes, h, replace, setHidden, setText } from "../../dom.js";
 import { sampleButton } from "../../voices/sample.js";
-import { counted, voiceLabel } from "../../wording.js";
+import { counted, voiceId, voiceLabel } from "../../wording.js";
 import { readVoices } from "../compose/fields.js";
 
 /** Who speaks a passage. `onSpeak(speaker)`: another of the cast does. */
@@ -13,7 +13,7 @@ export function speakerField(onSpeak) {
   const element = h("div", { class: "row" }, h("div", { class: "inline-field" }, h("label", { for: "spoken-by" }, "Spoken by"), who), speak);
   let names = [];
   let now = "";
-  let shown = "";
+  const isNew = changes();
 
   function drawButton() {
     const name = names[who.selectedIndex];
@@ -26,9 +26,8 @@ export function speakerField(onSpeak) {
     /** `people`: `[speaker, name]` of everybody who can speak the passage; one has the name `current`. */
     show(index, current, people) {
       setHidden(element, people.length < 2);
-      const drawn = JSON.stringify([index, current, people]);
-      if (drawn === shown) return;
-      [shown, now, names] = [drawn, current, people.map(([, name]) => name)];
+      if (!isNew([index, current, people])) return;
+      [now, names] = [current, people.map(([, name]) => name)];
       replace(who, people.map(([value, name]) => h("option", { value }, name || "the narrator")));
       who.selectedIndex = names.indexOf(now);
       drawButton();
@@ -47,14 +46,14 @@ export function voiceFields(model, { onSpeak, onTrouble }) {
   let scopes = [];
   let known = [];
   let isAsked = false;
-  let shown = "";
+  const isNew = changes();
 
   async function fill() {
     if (isAsked) return;
     isAsked = true;
     await attempt(async () => {
       const voices = (await readVoices()).filter(({ models }) => models.includes(model));
-      known = voices.map((each) => [each.id ?? each.name, each.name, voiceLabel(each)]);
+      known = voices.map((each) => [voiceId(each), each.name, voiceLabel(each)]);
       drawVoices(true);
     }, () => {
       isAsked = false;
@@ -98,9 +97,7 @@ export function voiceFields(model, { onSpeak, onTrouble }) {
     show(passage, next) {
       const isSame = passage.index === segment?.index;
       [segment, scopes] = [passage, next];
-      const drawn = JSON.stringify([segment.index, ...scopes.map(({ words, own }) => [words, own])]);
-      if (drawn === shown) return drawButtons();
-      shown = drawn;
+      if (!isNew([segment.index, ...scopes.map(({ words, own }) => [words, own])])) return drawButtons();
       const place = isSame ? scope.selectedIndex : 0;
       replace(scope, scopes.map(({ words }) => h("option", {}, words)));
       scope.selectedIndex = scopes[place] ? place : 0;

@@ -1,20 +1,16 @@
 // Why a job failed, and its warnings in the order of its text: what was flagged, guessed or left out.
 
-import { alerts, button, h, replace, setHidden, setText } from "../../dom.js";
+import { alerts, button, changes, h, replace, setHidden, setText } from "../../dom.js";
 import { count, counted, inPassages } from "../../wording.js";
+import { showProblem } from "../compose/fields.js";
 
 /** The state alone tells a user's own cancellation. */
 export function jobFailure() {
   const element = alerts();
-  let shown = "";
-
   return {
     element,
     show({ error }) {
-      const text = error && error.code !== "cancelled_by_user" ? textOf(error) : "";
-      if (text === shown) return;
-      shown = text;
-      replace(element, text ? h("p", { class: "notice bad" }, text) : null);
+      showProblem(element, error && error.code !== "cancelled_by_user" ? { message: textOf(error) } : null);
     },
   };
 }
@@ -30,14 +26,12 @@ export function jobWarnings(onShow) {
   const summary = h("summary");
   const list = h("div", { class: "notices" });
   const element = h("details", { class: "warnings", hidden: true }, summary, list);
-  let shown = "";
+  const isNew = changes();
 
   return {
     element,
     show({ warnings }) {
-      const text = JSON.stringify(warnings);
-      if (text === shown) return;
-      shown = text;
+      if (!isNew(warnings)) return;
       setHidden(element, warnings.length === 0);
       const flagged = warnings.filter(({ code }) => code.startsWith("segment_")).length;
       const others = counted(warnings.length - flagged, "other", "others");

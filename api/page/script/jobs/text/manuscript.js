@@ -1,6 +1,6 @@
 // The text of a job. Text that is not spoken yet is pale.
 
-import { freshId, h } from "../../dom.js";
+import { h } from "../../dom.js";
 import { characterOf } from "../inspector/segments.js";
 import { SentenceField } from "./sentence_field.js";
 
@@ -39,8 +39,7 @@ export function manuscript(segments, pauses, { onChoose, onPoint, editing }) {
       if (!(element.lastChild?.childElementCount < PAGE)) element.append(h("div", { class: "page" }));
       element.lastChild.append(paragraph);
     }
-    const span = h("span", { class: "segment", role: "button", "data-index": index, tabindex: index === reachable ? 0 : -1,
-      id: freshId("segment") });
+    const span = h("span", { class: "segment", role: "button", "data-index": index, tabindex: index === reachable ? 0 : -1 });
     spans.push(span);
     paragraph.append(span, " ");
     if (segment.pause_after_s === pauses.heading_s && pauses.heading_s > pauses.paragraph_s) paragraph.classList.add("heading");

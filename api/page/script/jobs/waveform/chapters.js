@@ -1,6 +1,6 @@
 // The chapters of a narration, with links to text and audio.
 
-import { button, h, replace, setHidden, setText } from "../../dom.js";
+import { button, changes, h, replace, setHidden, setText } from "../../dom.js";
 import { clock } from "../../wording.js";
 
 /** `onChoose(index)`: the segment that a chapter begins with. `startOf(index)`: its second. */
@@ -8,16 +8,14 @@ export function chapterRail(segments, peaks, { startOf, onChoose, signal }) {
   const list = h("ol");
   const element = h("nav", { class: "chapters", "aria-label": "Chapters", hidden: true }, list);
   let rows = [];
-  let shown = "";
+  const isNew = changes();
 
   peaks.addEventListener("change", show, { signal });
   segments.addEventListener("change", times, { signal });
 
   function show() {
-    const text = JSON.stringify(peaks.chapters);
     setHidden(element, peaks.chapters.length < 2);
-    if (text === shown) return;
-    shown = text;
+    if (!isNew(peaks.chapters)) return;
     rows = peaks.chapters.map(({ title, first_segment: first }, number) => {
       const time = h("span", { class: "chapter-time" });
       const press = button(title || `Chapter ${number + 1}`, () => onChoose(first), { kind: "quiet", dir: "auto" });
@@ -37,10 +35,7 @@ export function chapterRail(segments, peaks, { startOf, onChoose, signal }) {
     /** The chapter being played; null if none is. */
     setHeard(index) {
       const now = index === null ? null : rows.findLast(({ first }) => first <= index);
-      for (const row of rows) {
-        if (row === now) row.press.setAttribute("aria-current", "true");
-        else row.press.removeAttribute("aria-current");
-      }
+      for (const row of rows) row.press.ariaCurrent = row === now ? "true" : null;
     },
   };
 }

@@ -123,9 +123,16 @@ function opened(canvas) {
 
 const size = (canvas) => ({ width: canvas.clientWidth, height: canvas.clientHeight });
 
+/** Gives a colour by its CSS variable, which holds one for light and one for dark. */
 function palette(canvas) {
-  const style = getComputedStyle(canvas);
-  return (name) => style.getPropertyValue(name);
+  const known = new Map();
+  return (name) => {
+    if (!known.has(name)) {
+      canvas.style.color = `var(${name})`;
+      known.set(name, getComputedStyle(canvas).color);
+    }
+    return known.get(name);
+  };
 }
 
 const COLOURS = { pending: "--bar-waiting", running: "--bar-running", done: "--bar-done", failed: "--bar-failed" };

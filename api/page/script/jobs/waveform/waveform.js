@@ -22,8 +22,8 @@ export function waveform(segments, peaks, { onSeek, onPoint, signal }) {
   const stretch = h("canvas", { class: "wave", "aria-hidden": "true" });
   const caption = h("p", { class: "wave-caption", "aria-hidden": "true", dir: "auto" });
   const zooming = h("div", { class: "row", hidden: true },
-    button("Zoom out", () => zoomBy(ZOOM), { iconName: "minus", kind: "quiet icon-only", showsLabel: false }),
-    button("Zoom in", () => zoomBy(1 / ZOOM), { iconName: "plus", kind: "quiet icon-only", showsLabel: false }));
+    button("Zoom out", () => zoomBy(ZOOM), { iconName: "minus", kind: "quiet icon-only" }),
+    button("Zoom in", () => zoomBy(1 / ZOOM), { iconName: "plus", kind: "quiet icon-only" }));
   const element = h("div", { class: "waveform" }, whole, stretch, h("div", { class: "wave-foot" }, caption, zooming));
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { from: 0, span: VIEW_S, heard: null, position: null, pointed: null, pointer: null };
