@@ -69,7 +69,7 @@ class TicketConsumption:
 
 
 def connect(app: Celery, process: TicketProcess) -> None:
-    """Let `process` live with Celery, and answer the tickets of its queue. A ticket does not name its item."""
+    """`process` starts and ends with Celery and answers the tickets of its queue. A ticket does not name its item."""
 
     def on_logging(**_: object) -> None:
         """A listener to this signal keeps Celery from setting up logs its own way."""
