@@ -31,7 +31,7 @@ from tests.loaded_programs import CLI, STARTERS, LoadedPrograms, use
 AHEAD = (
     *("api.app", "api.http.middleware.connections", "api.http.middleware.websockets", "uvicorn", "uvloop"),
     *("celery.bin.base", "celery.bin.worker", "celery.concurrency.thread", "celery.worker", "kombu.transport.redis"),
-    *("worker.process.successor", "worker.lifecycle.start", "worker.process.signals", "worker.tasks"),
+    *("worker.process.successor", "worker.lifecycle.start", "worker.process.signals"),
     *("worker.engine.process.host", "worker.engine.native", "worker.lifecycle.live.process", "worker.live.server"),
     *("worker.janitor.sweeper", "worker.janitor.voices", "worker.janitor.webhooks"),
     *("worker.process.reporting", "worker.process.state_watch", "storage.database.embedded_valkey"),

@@ -61,7 +61,7 @@ class RepeatableDraws:
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def uniform(self, name: str, shape: tuple[int, ...]) -> Tensor:
+    def __call__(self, name: str, shape: tuple[int, ...]) -> Tensor:
         generator = np.random.Generator(np.random.PCG64([zlib.crc32(name.encode()), self._seed]))
         return torch.from_numpy(generator.random(shape, dtype=np.float32))
 

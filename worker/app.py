@@ -5,22 +5,14 @@ Its queue follows from its lane and its model, so Celery gets none.
 
 from __future__ import annotations
 
-import warnings
-
 from celery import Celery
-from celery.platforms import SecurityWarning
 
 from storage.jobs.work_queues import Lane
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import load_settings, settings_refused_by
 from worker.lifecycle.start import WorkerProcess
-from worker.process.signals import connect_signals
+from worker.process.signals import connect
 from worker.settings import WorkerSettings
-from worker.tasks import register_ticket
-
-# Celery warns root about pickled messages. Ours are JSON without arguments, and the advice (--uid, C_FORCE_ROOT)
-# would only puzzle who runs this in a container.
-warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
 def worker_app(settings_class: type[WorkerSettings]) -> Celery:
@@ -31,6 +23,5 @@ def worker_app(settings_class: type[WorkerSettings]) -> Celery:
         if settings.lane is Lane.GPU:
             app.conf.worker_concurrency = settings.num_fronts
         process = WorkerProcess(settings, TicketQueue(app))
-    connect_signals(process)
-    register_ticket(app, process)
+    connect(app, process)
     return app

@@ -79,7 +79,7 @@ def add_items(snapshot: Snapshot, services: SpeechServices) -> None:
 
 
 def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
-    now, total, pace = meter.now(), meter.total(), meter.pace()
+    now, total, pace = meter.now(), meter.total, meter.pace
     snapshot.add("rhapsode_engine_slots", meter.slots)
     snapshot.add("rhapsode_engine_active_requests", now.active)
     snapshot.add("rhapsode_engine_waiting_requests", now.waiting)

@@ -126,6 +126,7 @@ _NEVER_NAMES = words(
     perhaps indeed still even very too also again once more most much many few other another same however though
     although because since until till unless than rather quite yet upon into over under between hullo hello hush
     nonsense certainly exactly nobody somebody someone everybody everyone anybody anyone neither both people
+    mr mrs ms dr mme mlle st rev prof esq messrs
     """
 )
 
@@ -146,11 +147,11 @@ class People:
         self._starts = [start for start, _ in self._spans]
         found = list(self._forms(text))
         groups = _grouped(_accepted(text, found))
-        order = sorted(set(groups.values()), key=lambda group: -group.count)
-        number = {id(group): index for index, group in enumerate(order)}
+        order = sorted(dict.fromkeys(groups.values()), key=lambda group: -group.count)
+        number = {group: index for index, group in enumerate(order)}
         self.persons = [group.person() for group in order]
         self.mentions = [
-            Mention(each.start, each.end, number[id(groups[each.form])], each.in_quotation, each.is_called)
+            Mention(each.start, each.end, number[groups[each.form]], each.in_quotation, each.is_called)
             for each in found
             if each.form in groups
         ]
@@ -163,11 +164,10 @@ class People:
     def _forms(self, text: str) -> Iterator[_Found]:
         proper = _proper_words(text)
         for match in _NAME.finditer(text):
-            if match.end() == match.start() or not (match["title"] or match["words"]):
+            found = _form_of(match, text, proper) if match[0] else None
+            if found is None:
                 continue
-            form, start, end = _form_of(match, text, proper)
-            if form is None:
-                continue
+            form, start, end = found
             quoted = self.in_quotation(start)
             called = bool(
                 quoted and _CALLED_AFTER.match(text, end) and _CALLED_BEFORE.search(text, max(0, start - 14), start)
@@ -207,50 +207,37 @@ def _proper_words(text: str) -> set[str]:
     return {word for word, count in inside.items() if count > lower[word.lower()] and len(word) > 1}
 
 
-def _form_of(match: re.Match[str], text: str, proper: set[str]) -> tuple[_Form | None, int, int]:
-    """The name without what only begins a sentence; None if nothing is left."""
-    start, end = match.span()
-    title = (match["title"] or "").lower()
-    spans = (
-        [(word.start(), word.end()) for word in _WORDS.finditer(text, match.start("words"), match.end("words"))]
-        if match["words"]
-        else []
-    )
-    words: list[str] = []
-    kept: list[tuple[int, int]] = []
+def _form_of(match: re.Match[str], text: str, proper: set[str]) -> tuple[_Form, int, int] | None:
+    """The name without what only begins a sentence, and its place; None if nothing is left."""
+    start, title = match.start(), (match["title"] or "").lower()
+    spans = [word.span() for word in _WORDS.finditer(text, *match.span("words"))]
+    kept: list[tuple[int, str]] = []
     for first, last in spans:
         word = _POSSESSIVE.sub("", text[first:last])
-        is_initial = len(word) == 2 and word[1] == "."
         known = word in proper or (word.lower() in _FIRST_NAMES and word not in _ALSO_WORDS)
         if word in _ALSO_WORDS and _QUESTION.match(text, last):
             known = False
-        if (
-            word.lower() in _NEVER_NAMES
-            or word.lower() in _ABBREVIATED
-            or not (known or is_initial or (title and not words))
-        ):
-            if words:
+        if word.lower() in _NEVER_NAMES or not (known or _is_initial(word) or (title and not kept)):
+            if kept:
                 break
             continue
-        words.append(word)
-        kept.append((first, first + len(word)))
+        kept.append((first, word))
         if text[first + len(word) : last] or text[last : last + 4].split()[:1] == ["of"]:
             break
-    while words and len(words[-1]) == 2 and words[-1][1] == "." and not title and len(words) == 1:
-        words.pop()
-        kept.pop()
-    if words:
-        if not title or kept[0][0] != spans[0][0]:
-            start = kept[0][0]
-            title = "" if kept[0][0] != spans[0][0] else title
-        end = kept[-1][1]
-        return _Form(title, tuple(words)), start, end
-    if title and title not in {"m", "mr", "mrs", "miss", "ms", "don", "count"}:
-        end = start + len(match["title"])
-        if match["title"].lower() in {"god", "lord", "sir"}:
-            return None, start, end
-        return _Form(title, ()), start, end
-    return None, start, end
+    if len(kept) == 1 and _is_initial(kept[0][1]) and not title:
+        return None
+    if kept:
+        first, (last, word) = kept[0][0], kept[-1]
+        if first != spans[0][0]:
+            title = ""
+        return _Form(title, tuple(word for _, word in kept)), start if title else first, last + len(word)
+    if title and title not in {"m", "mr", "mrs", "miss", "ms", "don", "count", "god", "lord", "sir"}:
+        return _Form(title, ()), start, start + len(title)
+    return None
+
+
+def _is_initial(word: str) -> bool:
+    return len(word) == 2 and word[1] == "."
 
 
 _WORDS = re.compile(_WORD)
@@ -261,11 +248,6 @@ _ALSO_WORDS = words(
 )
 """Names that are words as well: a capital at the beginning of a sentence does not show a name."""
 _QUESTION = re.compile(r"\s{1,4}(?:I|you|he|she|it|we|they|the|not|be)\b")
-_ABBREVIATED = words(
-    """
-    mr mrs ms dr mme mlle st rev prof esq messrs
-    """
-)
 
 
 def _accepted(text: str, found: Sequence[_Found]) -> dict[_Form, _Evidence]:
@@ -296,34 +278,24 @@ def _is_person(form: _Form, tally: _Evidence) -> bool:
         return tally.place < 0.8 * tally.count
     if len(form.words) > 1 and tally.count == 1 and first not in _FIRST_NAMES:
         return False
-    if first in MALE_NAMES or first in FEMALE_NAMES:
+    if first in _FIRST_NAMES:
         return tally.place < 0.6 * tally.count
     return tally.called + tally.acts >= 2 and tally.place + tally.article < 0.35 * tally.count
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Group:
-    forms: list[_Form] = field(default_factory=list[_Form])
+    """Forms of one person's name. count: of all of them."""
+
     counts: Counter[_Form] = field(default_factory=Counter[_Form])
     count: int = 0
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def add(self, form: _Form, count: int) -> None:
-        self.forms.append(form)
-        self.counts[form] += count
-        self.count += count
 
     @property
     def sex(self) -> Sex:
         votes: Counter[Sex] = Counter()
-        for form in self.forms:
+        for form, count in self.counts.items():
             if sex := _sex_of(form):
-                votes[sex] += self.counts[form]
+                votes[sex] += count
         return votes.most_common(1)[0][0] if votes else ""
 
     def person(self) -> Person:
@@ -367,7 +339,8 @@ def _grouped(forms: dict[_Form, _Evidence]) -> dict[_Form, _Group]:
 
     def place(form: _Form, group: _Group | None) -> None:
         groups[form] = group or _Group()
-        groups[form].add(form, forms[form].count)
+        groups[form].counts[form] = forms[form].count
+        groups[form].count += forms[form].count
 
     for form in by_count:
         if len(form.words) > 1:
@@ -423,7 +396,7 @@ def _titled_group(form: _Form, count: int, groups: dict[_Form, _Group], alone: C
     for other, group in groups.items():
         if group in fitting or (sex and group.sex and sex != group.sex):
             continue
-        if {form.title, *(each.title for each in group.forms)} >= {"mrs", "miss"}:
+        if {form.title, *(each.title for each in group.counts)} >= {"mrs", "miss"}:
             continue
         if len(other.words) > 1:
             if (other.words[-1] == word and _may_share_title(form, count, group, alone)) or (
@@ -451,7 +424,7 @@ _OF_MEN = words(
 
 def _may_share_title(form: _Form, count: int, group: _Group, alone: Counter[str]) -> bool:
     """`Mr. John Knightley` is called so because another is `Mr. Knightley`; a wife is not called by her own name."""
-    whole = [each for each in group.forms if len(each.words) > 1]
+    whole = [each for each in group.counts if len(each.words) > 1]
     if form.title == "mrs":
         return count < sum(group.counts[each] for each in whole if each.title == "mrs")
     plain = sum(group.counts[each] for each in whole if not each.title)

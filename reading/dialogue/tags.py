@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reading.dialogue.people import People
@@ -106,7 +106,7 @@ def _plain(word: str) -> Token:
 
 def after(found: Sequence[Token]) -> Hint | None:
     """Of the narration that follows a quotation."""
-    clause = _until(found[:_MOST_TOKENS], ".")
+    clause = _first_sentence(found[:_MOST_TOKENS])
     if clause and clause[0].kind == "w" and clause[0].text[0].isupper():
         return action(clause)
     for at, token in enumerate(clause[:8]):
@@ -141,7 +141,7 @@ def before(found: Sequence[Token]) -> Hint | None:
 
 def action(found: Sequence[Token]) -> Hint | None:
     """Who acts in the first sentence of some narration."""
-    subject = _first_subject(_until(found, "."))
+    subject = _first_subject(_first_sentence(found))
     return None if subject is None else _action(subject)
 
 
@@ -162,11 +162,8 @@ def leads_in(found: Sequence[Token]) -> bool:
     return bool(found) and found[-1].text in {",", ":"}
 
 
-def _until(found: Sequence[Token], kind: str) -> Sequence[Token]:
-    for at, token in enumerate(found):
-        if token.kind == kind and at > 0:
-            return found[:at]
-    return found
+def _first_sentence(found: Sequence[Token]) -> Sequence[Token]:
+    return found[: next((at for at, token in enumerate(found) if token.kind == "." and at > 0), len(found))]
 
 
 def _last_sentence(found: Sequence[Token]) -> Sequence[Token]:
@@ -200,9 +197,7 @@ def _subject(found: Sequence[Token], start: int, most: int) -> Hint | None:
         if token.kind == "p" and token.text not in {"it", "they", "we"}:
             return Hint(HintKind.NONE, pronoun=token.text, sex=_PRONOUNS[token.text])
         if token.kind == "d":
-            if (noun := _noun(found, at)) is not None:
-                return noun
-            return None
+            return _noun(found, at)
         if token.kind in ".,v" and at > start:
             return None
     return None
@@ -232,21 +227,17 @@ def _noun(found: Sequence[Token], at: int) -> Hint | None:
 
 
 def _last_subject(found: Sequence[Token]) -> Hint | None:
-    for at in range(len(found) - 1, -1, -1):
-        if found[at].kind in "npd":
-            subject = _subject(found, at, 1)
-            if subject is not None and not _is_object(found, at):
-                return subject
-    return None
+    return next(_subjects(found, reversed(range(len(found)))), None)
 
 
 def _first_subject(found: Sequence[Token]) -> Hint | None:
-    for at, token in enumerate(found):
-        if token.kind in "npd" and not _is_object(found, at):
-            subject = _subject(found, at, 1)
-            if subject is not None:
-                return subject
-    return None
+    return next(_subjects(found, range(len(found))), None)
+
+
+def _subjects(found: Sequence[Token], places: Iterable[int]) -> Iterator[Hint]:
+    for at in places:
+        if found[at].kind in "npd" and not _is_object(found, at) and (subject := _subject(found, at, 1)) is not None:
+            yield subject
 
 
 _PREPOSITIONS = words(

@@ -11,8 +11,8 @@ from reading.documents.characters import clean_text
 from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import parse_html
 from reading.documents.page import tell_document
-from reading.script.builder import ScriptBuilder
 from reading.script.script import Script
+from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
 
 
@@ -22,9 +22,9 @@ def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP)
     title, author, language = _title(root), _author(root), (root.get("lang") or "").strip()
     keep_article(root)
     name_bold_headings(root)
-    builder = ScriptBuilder()
-    tell_document(root, builder, include, images)
-    return with_bare_headings_joined(builder.build(title=title, author=author, language=language))
+    flow = TextFlow()
+    tell_document(root, flow, include, images)
+    return with_bare_headings_joined(flow.build(title=title, author=author, language=language))
 
 
 def _title(root: etree._Element) -> str:  # pyright: ignore[reportPrivateUsage]

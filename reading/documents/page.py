@@ -14,7 +14,6 @@ from reading.documents.characters import clean_text
 from reading.documents.markup import local_name, roles_of
 from reading.languages.tables import table
 from reading.plan.plan import closed
-from reading.script.builder import ScriptBuilder
 from reading.script.left_out import quoted
 from reading.script.script import BlockKind
 from reading.script.text_flow import TextFlow
@@ -125,10 +124,9 @@ def heading_text(element: _Element) -> str:
 
 
 def tell_document(
-    root: _Element, builder: ScriptBuilder, include: Sequence[str], images: Images, marks: ChapterMarks | None = None
+    root: _Element, flow: TextFlow, include: Sequence[str], images: Images, marks: ChapterMarks | None = None
 ) -> None:
     """A document in one page. Without marks its headings begin chapters. Raises `DocumentError`."""
-    flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
     level = 0 if marks else dividing_level(heading_counts(root))
     PageTeller(flow, chapters, images, marks or {}, level).tell(root)
@@ -181,7 +179,7 @@ class PageTeller:
         if kind and self._chapters.is_wanted:
             text = "".join(islice(map(str, element.itertext()), _MOST_QUOTED))
             if text.strip() or kind is SURROUNDINGS:
-                self._flow.leave_out(kind, quoted(text) if text.strip() else "around the article")
+                self._flow.left_out.add(kind, quoted(text) if text.strip() else "around the article")
 
     def _start(self, element: _Element) -> None:
         name = local_name(element.tag)
@@ -209,7 +207,7 @@ class PageTeller:
         elif name == "img" and self._images is Images.ALT:
             self._tell_picture(element)
         elif name == "img" and self._chapters.is_wanted:
-            self._flow.leave_out("picture", quoted(element.get("alt") or element.get("src") or ""))
+            self._flow.left_out.add("picture", quoted(element.get("alt") or element.get("src") or ""))
         self._say(raised(element.text) if name == "sup" else element.text)
 
     def _end(self, element: _Element, *, is_root: bool) -> None:

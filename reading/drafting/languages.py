@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from reading.drafting.spec import ReadingSpec
@@ -49,29 +48,20 @@ def language_warnings(segments: Sequence[PlanSegment], spec: ReadingSpec) -> tup
     return (*_mismatches(segments, spec), *_foreign_letters(segments, spec)) if spec.languages else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """Text from `start` on that is to be spoken in one of these languages."""
-
-    start: int
-    text: str
-    expected: tuple[str, ...]
-
-
 def _mismatches(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[TextWarning]:
     """At most one, of the first passage: a book in the wrong language needs no warning for every page."""
-    for passage in _passages(segments, spec):
-        if found := wrong_language(passage.text, passage.expected):
+    for start, text, expected in _passages(segments, spec):
+        if found := wrong_language(text, expected):
             detail = (
-                f"from character {passage.start} on the text seems to be in {found}, "
-                f"and {spec.model} reads it as {' or '.join(passage.expected)}"
+                f"from character {start} on the text seems to be in {found}, "
+                f"and {spec.model} reads it as {' or '.join(expected)}"
             )
             yield TextWarning(LANGUAGE_MISMATCH, detail)
             return
 
 
-def _passages(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[_Passage]:
-    """Neighbours of one language, together long enough to tell; what is left at an end belongs to the one before."""
+def _passages(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Neighbours of one language, together long enough to tell, or what is left at an end: (start, text, languages)."""
     for language, group in groupby(segments, key=lambda segment: segment.language or spec.request.language):
         expected = spec.languages if language == AUTO_LANGUAGE else (language,)
         start, texts = -1, list[str]()
@@ -79,10 +69,10 @@ def _passages(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[_P
             start = segment.start if start < 0 else start
             texts.append(segment.text)
             if sum(map(len, texts)) >= LEAST_CHARS:
-                yield _Passage(start, " ".join(texts), expected)
+                yield start, " ".join(texts), expected
                 start, texts = -1, []
         if texts:
-            yield _Passage(start, " ".join(texts), expected)
+            yield start, " ".join(texts), expected
 
 
 def _foreign_letters(segments: Sequence[PlanSegment], spec: ReadingSpec) -> Iterator[TextWarning]:

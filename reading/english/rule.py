@@ -7,7 +7,7 @@ as a whole or it stays. Every repetition in a pattern has a bound.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reading.numbers.english_words import cardinal, digits
@@ -117,8 +117,3 @@ def with_sign(match: re.Match[str], amount: str) -> str | None:
 
 def is_one(written: str) -> bool:
     return written == "1"
-
-
-def one_of(words: Iterable[str]) -> str:
-    """A pattern for the longest of them."""
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))

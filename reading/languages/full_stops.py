@@ -8,11 +8,7 @@ from __future__ import annotations
 import re
 
 from reading.languages.abbreviations import BEFORE_NAMES, BEFORE_NUMBERS, BETWEEN_NUMBERS, OPENERS
-
-
-def one_of(words: tuple[str, ...]) -> str:
-    """A pattern for the longest of them."""
-    return "|".join(re.escape(word) for word in sorted(set(words), key=len, reverse=True))
+from reading.languages.tables import one_of
 
 
 def _behind_word_start(words: tuple[str, ...]) -> re.Pattern[str]:

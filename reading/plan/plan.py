@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, cast
 
 from reading.estimates import SYLLABIC
@@ -152,7 +152,7 @@ def encode_plan(plan: Plan) -> bytes:
         head["chapters"] = [[chapter.title, chapter.first_segment, chapter.id] for chapter in plan.chapters]
     if plan.marks:
         head["marks"] = [[mark.name, mark.position, mark.is_end] for mark in plan.marks]
-    return "".join(f"{json.dumps(line)}\n" for line in (head, *_lines(plan.segments))).encode()
+    return "".join(f"{json.dumps(line)}\n" for line in (head, *map(_line, plan.segments))).encode()
 
 
 def decode_plan(data: bytes) -> Plan:
@@ -185,47 +185,36 @@ def with_occurrences(segments: Iterable[PlanSegment]) -> tuple[PlanSegment, ...]
     return tuple(counted)
 
 
-def _lines(segments: Iterable[PlanSegment]) -> Iterable[dict[str, object]]:
-    for segment in segments:
-        line: dict[str, object] = {
-            "i": segment.index,
-            "start": segment.start,
-            "end": segment.end,
-            "text": segment.text,
-            "pause_s": segment.pause_after_s,
-        }
-        optional = {
-            "speaker": segment.speaker,
-            "lang": segment.language,
-            "instructions": segment.instructions,
-            "seed": segment.seed,
-            "chapter": segment.chapter or None,
-            "id": segment.source_id,
-            "written": segment.written_otherwise,
-            "breaks": segment.breaks or None,
-            "goes_on": segment.goes_on or None,
-            "speed": None if segment.speed == 1 else segment.speed,
-            "gain_db": segment.gain_db or None,
-        }
-        yield line | {name: value for name, value in optional.items() if value is not None and value != ""}
+_KEYS = {
+    "index": "i",
+    "start": "start",
+    "end": "end",
+    "text": "text",
+    "pause_after_s": "pause_s",
+    "speaker": "speaker",
+    "language": "lang",
+    "instructions": "instructions",
+    "seed": "seed",
+    "chapter": "chapter",
+    "source_id": "id",
+    "written_otherwise": "written",
+    "breaks": "breaks",
+    "goes_on": "goes_on",
+    "speed": "speed",
+    "gain_db": "gain_db",
+}
+"""Of a segment's fields in its line."""
+
+_UNSAID = {field.name: (field.default, "") for field in fields(PlanSegment) if field.default is not MISSING}
+"""Values of a field that its line leaves out."""
+
+
+def _line(segment: PlanSegment) -> dict[str, object]:
+    values = ((name, key, getattr(segment, name)) for name, key in _KEYS.items())
+    return {key: value for name, key, value in values if value not in _UNSAID.get(name, ())}
 
 
 def _segment(line: dict[str, Any]) -> PlanSegment:
-    return PlanSegment(
-        index=line["i"],
-        start=line["start"],
-        end=line["end"],
-        text=line["text"],
-        pause_after_s=line["pause_s"],
-        speaker=line.get("speaker", ""),
-        language=line.get("lang", ""),
-        instructions=line.get("instructions"),
-        seed=line.get("seed"),
-        chapter=line.get("chapter", 0),
-        source_id=line.get("id", ""),
-        written_otherwise=line.get("written"),
-        breaks=tuple(each if isinstance(each, int) else tuple(each) for each in line.get("breaks", ())),
-        goes_on=line.get("goes_on", False),
-        speed=line.get("speed", 1.0),
-        gain_db=line.get("gain_db", 0.0),
-    )
+    said = {name: line[key] for name, key in _KEYS.items() if key in line}
+    said["breaks"] = tuple(each if isinstance(each, int) else tuple(each) for each in said.get("breaks", ()))
+    return PlanSegment(**said)

@@ -28,11 +28,6 @@ class ScriptBuilder:
         self.left_out = LeftOutList()
         self.repairs = LeftOutList()
 
-    @property
-    def length(self) -> int:
-        """Code points so far."""
-        return self._length
-
     def begin_chapter(self, chapter_id: str, title: str) -> None:
         """What follows belongs to it; inside a block, the rest of the block does."""
         kind = self._kind

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from xml.parsers import expat
 
 from reading.languages.names import language_name
-from reading.script.builder import ScriptBuilder
 from reading.script.prosody import ProsodyUnusable, gain_of, is_silent, rate_of
-from reading.script.script import BlockKind, Script, Voicing
-from reading.script.ssml import break_s
+from reading.script.script import Script, Voicing
+from reading.script.ssml import BLOCKS, break_s
 from reading.script.ssml_document import MAX_DEPTH, SsmlRefused, read_elements
 from reading.script.ssml_subset import (
     BREAK_STRENGTHS_S,
@@ -29,7 +28,6 @@ SayAs = Callable[[str, str, str, str], str | None]
 """What is said for a text that is to be interpreted as a kind, in a format, in a language; None where that is not
 known."""
 
-_BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
 _BLEEPED = frozenset({"expletive", "bleep"})
 _MARKS = {"mark": "name", "bookmark": "mark"}
 """Elements that name a moment, and the attribute that does so."""
@@ -79,16 +77,14 @@ class _Reader:
     def __init__(self, parser: expat.XMLParserType, abilities: Abilities) -> None:
         self._parser = parser
         self._abilities = abilities
-        self._builder = ScriptBuilder()
-        self._flow = TextFlow(self._builder)
+        self._flow = TextFlow()
         self._open: list[_Open] = []
         self._held: _Held | None = None
         self._skipping = 0
-        self._left_out = self._builder.left_out
         self.place = (1, 1)
 
     def script(self) -> Script:
-        return self._builder.build()
+        return self._flow.build()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.place = (self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1)
@@ -106,8 +102,8 @@ class _Reader:
         self._open.append(_Open(name, self._flow.voicing, held))
         if is_silent:
             self._skipping = 1
-        elif name in _BLOCKS and self._held is None:
-            self._flow.begin_block(_BLOCKS[name])
+        elif name in BLOCKS and self._held is None:
+            self._flow.begin_block(BLOCKS[name])
         self._note(name, attributes)
         self._choose(name, attributes)
 
@@ -122,7 +118,7 @@ class _Reader:
             self._say_held(opened.held)
         if opened.name == "s" and self._held is None:
             self._flow.end_block()
-        elif opened.name in _BLOCKS and self._held is None:
+        elif opened.name in BLOCKS and self._held is None:
             self._flow.end_paragraph()
         self._flow.voicing = opened.voicing
 
@@ -235,7 +231,7 @@ class _Reader:
 
     def _leave_out(self, kind: str) -> None:
         line, column = self.place
-        self._left_out.add(kind, f"line {line}, column {column}")
+        self._flow.left_out.add(kind, f"line {line}, column {column}")
 
 
 def _kind(attributes: Mapping[str, str]) -> str:

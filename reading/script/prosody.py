@@ -39,7 +39,9 @@ def rate_of(value: str, around: float) -> float:
         return RATES[value.lower()]
     match = _RATE.fullmatch(value)
     if match is None:
-        raise ProsodyUnusable(f"{value[:_LONGEST_SHOWN]!r} is no rate; write 80%, +20%, 0.8 or one of {_words(RATES)}")
+        raise ProsodyUnusable(
+            f"{value[:_LONGEST_SHOWN]!r} is no rate; write 80%, +20%, 0.8 or one of {', '.join(RATES)}"
+        )
     sign, number, percent = match.groups()
     factor = float(number) / (100 if percent else 1)
     rate = around * (1 + factor * (-1 if sign == "-" else 1)) if sign else factor
@@ -68,7 +70,7 @@ def _gain(value: str, around: float) -> float:
     match = _LOUDNESS.fullmatch(value)
     if match is None:
         raise ProsodyUnusable(
-            f"{value[:_LONGEST_SHOWN]!r} is no volume; write -6dB, 50, +20% or one of {SILENT}, {_words(VOLUMES_DB)}"
+            f"{value[:_LONGEST_SHOWN]!r} is no volume; write -6dB, 50, +20% or one of {SILENT}, {', '.join(VOLUMES_DB)}"
         )
     share = float(match[2]) / 100
     if not match[1]:
@@ -85,7 +87,3 @@ def _within(value: float, least: float, most: float, wanted: str) -> float:
     if nearest != value:
         raise ProsodyUnusable(wanted, nearest)
     return value
-
-
-def _words(table: dict[str, float]) -> str:
-    return ", ".join(table)

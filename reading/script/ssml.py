@@ -8,7 +8,6 @@ from dataclasses import replace
 from xml.parsers import expat
 
 from reading.languages.names import language_name
-from reading.script.builder import ScriptBuilder
 from reading.script.prosody import ProsodyUnusable, gain_of, is_silent, rate_of
 from reading.script.script import BlockKind, Script, Voicing
 from reading.script.ssml_document import MAX_DEPTH, SsmlRefused, read_elements
@@ -24,7 +23,7 @@ from reading.script.ssml_subset import (
 from reading.script.text_flow import TextFlow
 
 _TIME = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(ms|s)")
-_BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
+BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
 
 
 def parse_ssml(document: str) -> Script:
@@ -43,15 +42,14 @@ class _Reader:
 
     def __init__(self, parser: expat.XMLParserType) -> None:
         self._parser = parser
-        self._builder = ScriptBuilder()
-        self._flow = TextFlow(self._builder)
+        self._flow = TextFlow()
         self._open: list[tuple[str, Voicing]] = []
         self._held: tuple[str, list[str]] | None = None
         self._skipping = 0
         self.place = (1, 1)
 
     def script(self) -> Script:
-        return self._builder.build()
+        return self._flow.build()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if self._skipping:
@@ -64,22 +62,22 @@ class _Reader:
         self._open.append((name, self._flow.voicing))
         if name == "metadata" or (name == "prosody" and is_silent(attributes.get("volume", ""))):
             self._skipping = 1
-        elif name in _BLOCKS:
-            self._flow.begin_block(_BLOCKS[name])
+        elif name in BLOCKS:
+            self._flow.begin_block(BLOCKS[name])
         elif name == "break":
             self._flow.pause(break_s(attributes))
         elif name in ("sub", "say-as"):
             self._held = (_spoken_form(name, attributes), [])
         elif name == "prosody":
-            self._set(_with_prosody(self._flow.voicing, attributes))
+            self._flow.voicing = _with_prosody(self._flow.voicing, attributes)
         elif name == "mark":
             self._flow.mark(_mark_name(element, attributes))
         if "xml:lang" in attributes:
-            self._set(replace(self._flow.voicing, language=_language(attributes["xml:lang"])))
+            self._flow.voicing = replace(self._flow.voicing, language=_language(attributes["xml:lang"]))
         elif name == "lang":
             raise SsmlRefused("<lang> needs the attribute xml:lang")
         if name == "voice":
-            self._set(replace(self._flow.voicing, speaker=_required(element, attributes, "name")))
+            self._flow.voicing = replace(self._flow.voicing, speaker=_required(element, attributes, "name"))
 
     def end(self, name: str) -> None:
         if self._skipping > 1:
@@ -90,10 +88,9 @@ class _Reader:
             self._say_held(*self._held)
         if name == "s":
             self._flow.end_block()
-        elif name in _BLOCKS:
+        elif name in BLOCKS:
             self._flow.end_paragraph()
-        _, voicing = self._open.pop()
-        self._set(voicing)
+        _, self._flow.voicing = self._open.pop()
 
     def text(self, text: str) -> None:
         if self._skipping:
@@ -102,9 +99,6 @@ class _Reader:
             self._held[1].append(text)
         else:
             self._flow.text(text)
-
-    def _set(self, voicing: Voicing) -> None:
-        self._flow.voicing = voicing
 
     def _check_place(self, name: str) -> None:
         if (name == "speak") != (not self._open):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class StretchEnd(enum.Enum):
-    """What ends a stretch."""
+    """What ends a stretch: nothing, or a block of this kind."""
 
     CUT = "cut"
     """Nothing: the sentence goes on, but was too long, or another speaker says the rest."""

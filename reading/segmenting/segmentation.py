@@ -32,14 +32,6 @@ from rhapsode.contract.words import is_speakable
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*|\u2029\s*")
 _SENTENCE_ENDED = re.compile(r"[.!?…。！？｡:;：；][\"'”’»」』）)\]]*\s*$")
 
-_BLOCK_ENDS = {
-    BlockKind.LINE: StretchEnd.LINE,
-    BlockKind.SENTENCE: StretchEnd.SENTENCE,
-    BlockKind.PARAGRAPH: StretchEnd.PARAGRAPH,
-    BlockKind.ENTRY: StretchEnd.ENTRY,
-    BlockKind.HEADING: StretchEnd.HEADING,
-}
-
 
 class NothingToSpeak(ValueError):
     """The text has no letter and no digit."""
@@ -143,7 +135,7 @@ def _stretches(script: Script, segmentation: LengthRules, pauses: Pauses) -> Ite
     opening = segmentation.opening_chars
     for block in script.blocks:
         for span in block.spans:
-            ending = _BLOCK_ENDS[block.kind] if span.end == block.end else None
+            ending = StretchEnd(block.kind.value) if span.end == block.end else None
             # A caller's own entries stay what they are.
             wanted = replace(segmentation, opening_chars=0 if block.kind is BlockKind.ENTRY else opening)
             pieces = _span_pieces(spoken, span, ending, wanted)

@@ -16,7 +16,8 @@ from typing import Protocol, cast
 
 from reading.estimates import SYLLABIC
 from reading.languages.abbreviations import OPENERS
-from reading.languages.full_stops import LOOK_BACK, is_abbreviation, one_of
+from reading.languages.full_stops import LOOK_BACK, is_abbreviation
+from reading.languages.tables import one_of
 from reading.segmenting.pieces import Piece, StretchEnd, stripped_piece
 
 _CJK_CLOSING = "」』）】》〉〕］”’\"')\\]"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from reading.english.figures.calendar import MONTHS
 from reading.english.letters.letter_names import LETTER_NAMES
 from reading.languages.names import AUTO_LANGUAGE
 from reading.numbers.english_words import BEYOND, cardinal, ordinal
@@ -24,11 +25,7 @@ _NUMBER = re.compile(r"[+]?(\d{1,3}(?:,\d{3}){1,4}|\d{1,15})")
 _ORDINAL = re.compile(r"(\d{1,12})(?:st|nd|rd|th)?", re.IGNORECASE)
 _DATE_PART = re.compile(r"\d{1,4}|[^\W\d_]{3,9}")
 _MINUTES = re.compile(r"(?:(\d{1,3})['′])?(?:(\d{1,2})[\"″])?")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October"),
-    *("November", "December"),
-)
-_ORDERS = {"mdy": "mdy", "dmy": "dmy", "ymd": "ymd", "md": "md", "dm": "dm", "ym": "ym", "my": "my", "y": "y", "m": "m"}
+_ORDERS = frozenset({"mdy", "dmy", "ymd", "md", "dm", "ym", "my", "y", "m"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +106,9 @@ def _telephone(text: str, _form: str) -> str | None:
 
 def _date(text: str, form: str) -> str | None:
     """form: the order of day, month and year, as `mdy` or `yyyymmdd`; without one only the order of ISO 8601."""
-    order = _ORDERS.get(re.sub(r"(.)\1+", r"\1", form)) if form else "ymd"
-    parts = _divided(text, order or "") if text.isdigit() else _DATE_PART.findall(text)
-    if order is None or len(parts) != len(order):
+    order = re.sub(r"(.)\1+", r"\1", form) if form else "ymd"
+    parts = _divided(text, order) if text.isdigit() else _DATE_PART.findall(text)
+    if order not in _ORDERS or len(parts) != len(order):
         return _english(text) if any(map(str.isalpha, text)) else None
     found = dict(zip(order, parts, strict=True))
     month = _month(found.get("m", "1"))
@@ -142,8 +139,8 @@ def _divided(digits: str, order: str) -> list[str]:
 
 def _month(text: str) -> str | None:
     if text.isdigit():
-        return _MONTHS[int(text) - 1] if 1 <= int(text) <= len(_MONTHS) else None
-    return next((month for month in _MONTHS if month.casefold().startswith(text[:3].casefold())), None)
+        return MONTHS[int(text) - 1] if 1 <= int(text) <= len(MONTHS) else None
+    return next((month for month in MONTHS if month.casefold().startswith(text[:3].casefold())), None)
 
 
 def _time(text: str, _form: str) -> str | None:

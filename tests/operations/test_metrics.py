@@ -158,13 +158,13 @@ def test_an_engine_that_was_started_again_counts_on() -> None:
     meter = EngineMeter(lambda: next(states), engine.info, lambda: 1)
 
     meter.look()
-    assert meter.pace().batch_fill == pytest.approx(0.75)
+    assert meter.pace.batch_fill == pytest.approx(0.75)
     meter.look()
-    assert (meter.total().steps, meter.total().frames) == (14, 34)
+    assert (meter.total.steps, meter.total.frames) == (14, 34)
     meter.look()
 
-    assert (meter.total().steps, meter.total().finished) == (14, 3)
-    assert meter.pace().batch_fill is None
+    assert (meter.total.steps, meter.total.finished) == (14, 3)
+    assert meter.pace.batch_fill is None
     engine.close()
 
 

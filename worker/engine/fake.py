@@ -179,7 +179,7 @@ class FakeEngine:
         self._waiting: AdmissionQueue[_Running] = AdmissionQueue()
         self._waiting_live: AdmissionQueue[_Running] = AdmissionQueue()
         self._active: dict[str, _Running] = {}
-        self._known: set[str] = set()
+        self._known: dict[str, _Running] = {}
         self._steps = self._frames = self._finished = 0
         self._closed = False
         self._loop = threading.Thread(target=self._run, name="fake-engine-loop", daemon=True)
@@ -199,7 +199,7 @@ class FakeEngine:
 
     def extend(self, request_id: str, text: str, *, is_last: bool) -> None:
         with self._wake:
-            running = self._active.get(request_id) or self._find_waiting(request_id)
+            running = self._known.get(request_id)
             if running is None or not running.is_open:
                 return
             running.write_on(text, is_last=is_last)
@@ -263,22 +263,12 @@ class FakeEngine:
         if isinstance(request.conditioning, BuiltInSpeaker) and request.conditioning.name not in SPEAKERS:
             raise RequestRejected(f"unknown speaker {request.conditioning.name!r}")
 
-    def _find_waiting(self, request_id: str) -> _Running | None:
-        """The lock is held, and the queues stay as they are but for its place."""
-        for queue in (self._waiting_live, self._waiting):
-            found = queue.take(lambda waiting: waiting.request.request_id == request_id)
-            if found is not None:
-                queue.put_back(found, found.request.urgency, is_opening=found.request.is_opening)
-                return found
-        return None
-
     def _drop(self, request_id: str) -> _Running | None:
         """The lock is held."""
-        running = self._active.pop(request_id, None)
-        for queue in (self._waiting_live, self._waiting):
-            running = running or queue.take(lambda waiting: waiting.request.request_id == request_id)
-        if running is not None:
-            self._known.remove(request_id)
+        running = self._known.pop(request_id, None)
+        if self._active.pop(request_id, None) is None:
+            for queue in (self._waiting_live, self._waiting):
+                queue.take(lambda waiting: waiting is running)
         return running
 
     def _enqueue(self, running: _Running) -> None:
@@ -287,7 +277,7 @@ class FakeEngine:
             raise EngineDied("the engine is closed")
         if request_id in self._known:
             raise RequestRejected(f"request {request_id!r} is already in flight")
-        self._known.add(request_id)
+        self._known[request_id] = running
         request = running.request
         waiting = self._waiting_live if request.urgency is Urgency.LIVE else self._waiting
         waiting.add(running, request.urgency, is_opening=request.is_opening)
@@ -339,7 +329,7 @@ class FakeEngine:
             self._finished += len(complete)
             for running in complete:
                 del self._active[running.request.request_id]
-                self._known.remove(running.request.request_id)
+                del self._known[running.request.request_id]
         return speaking
 
     @staticmethod

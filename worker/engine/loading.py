@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -24,14 +24,13 @@ from worker.engine.model.config import (
 )
 from worker.engine.model.pulled import PACKAGED, VOICES_MISSING, look_at, read_pulled
 from worker.engine.model.weights import read_rows
-from worker.engine.profiles import ServingProfile
 from worker.engine.requests.budget import max_text_tokens
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.parts import DeviceMemory, EngineParts, StartedCodec, StartedTalker
 from worker.engine.serving.voice_encoder import VoiceEncoder
 from worker.engine.serving.voice_lane import VoiceLane
-from worker.engine.settings import DecoderAddress
+from worker.engine.settings import NativeEngineSettings, VllmEngineSettings
 from worker.engine.stages.codec import CodecStage
 from worker.engine.stages.speaker import SpeakerStage
 
@@ -50,27 +49,15 @@ _DIGESTED_FILES = ("config.json", "model.safetensors", *CODEC_FILES)
 _DIGEST_DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class StageSettings:
-    """What the stages beside the talker need to know. checkpoint: directory in the published layout.
-
-    decoder_devices: of the decoder processes, and decoder workers; without any, the decoder is in this process.
-    """
-
-    checkpoint: Path
-    device: torch.device
-    profile: ServingProfile
-    decoder_devices: tuple[str | DecoderAddress, ...] = ()
-
-
+TalkerSettings = NativeEngineSettings | VllmEngineSettings
 StartTalker = Callable[[ModelConfig, int], StartedTalker]
 """(configuration, positions that a slot has at most) -> the lane. Raises CheckpointError as `load_parts` does."""
 
 
 @torch.inference_mode()
-def load_parts(settings: StageSettings, start_talker: StartTalker) -> EngineParts:
+def load_parts(settings: TalkerSettings, start_talker: StartTalker) -> EngineParts:
     """Raises CheckpointError naming the file, field or tensor that is not as published, and StartError."""
-    checkpoint, device = settings.checkpoint, require_device(str(settings.device), "RHAPSODE_DEVICE")
+    checkpoint, device = settings.checkpoint, require_device(settings.device, "RHAPSODE_DEVICE")
     revision = _revision(checkpoint)
     config, prompts, codec = _read(checkpoint, device)
     # The codec first: the talker's slots are planned from the memory that is left.
@@ -78,6 +65,7 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     decoding = _start_apart(codec, settings) if is_apart else start_codec(codec, device, settings.profile)
     talker = start_talker(config, _capacity(config))
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
+    voices_together_s = _VOICES_TOGETHER_S_GPU if device.type == "cuda" else 0.0
     return EngineParts(
         info=replace(
             _describe(checkpoint, revision, talker.capacity, config, prompts, codec),
@@ -88,10 +76,10 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
         prompts=prompts,
         talker=talker.lane,
         codec_lane=decoding.lane,
-        voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
+        voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), voices_together_s),
         capacity=talker.capacity,
         most_waiting_frames=_most_waiting(talker) if is_apart else None,
-        memory=_memory(talker, decoding),
+        memory=DeviceMemory(talker.slot_memory, decoding.bytes_on) if talker.slot_memory else None,
     )
 
 
@@ -117,7 +105,7 @@ def _capacity(config: ModelConfig) -> int:
     return min(_SLOT_POSITIONS, config.talker.max_positions)
 
 
-def _start_apart(codec: CodecStage, settings: StageSettings) -> StartedCodec:
+def _start_apart(codec: CodecStage, settings: TalkerSettings) -> StartedCodec:
     """Raises StartError, and EngineDied where a process ends again and again."""
     # The decoder's weights are in the other process.
     codec.decoder.to("meta")
@@ -135,16 +123,6 @@ def _start_apart(codec: CodecStage, settings: StageSettings) -> StartedCodec:
 
 def _most_waiting(talker: StartedTalker) -> int:
     return max(_LEAST_MOST_WAITING, _WAITING_OF_A_SLOT * (talker.num_slots + talker.num_live))
-
-
-def _memory(talker: StartedTalker, codec: StartedCodec) -> DeviceMemory | None:
-    if talker.slot_memory is None:
-        return None
-    return DeviceMemory(talker.slot_memory, codec.bytes_on)
-
-
-def _voices_together_s(device: torch.device) -> float:
-    return _VOICES_TOGETHER_S_GPU if device.type == "cuda" else 0.0
 
 
 def _voice_modes(config: ModelConfig, codec: CodecStage) -> tuple[VoiceMode, ...]:

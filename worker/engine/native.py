@@ -11,7 +11,7 @@ from worker.engine.config_digest import configured
 from worker.engine.cpu.runner import LENGTH_STEP, StepRunner
 from worker.engine.cpu.talker_lane import EagerTalkerLane, rows_for
 from worker.engine.decoder.device_lane import device_named
-from worker.engine.loading import StageSettings, load_parts
+from worker.engine.loading import load_parts
 from worker.engine.model.config import ModelConfig
 from worker.engine.serving.chunks import chunks_on_cpu
 from worker.engine.serving.engine import LaneEngine, use_threads
@@ -33,8 +33,7 @@ class NativeEngine(LaneEngine):
             raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
         use_threads(settings.num_threads)
         device = device_named(settings.device)
-        stages = StageSettings(settings.checkpoint, device, settings.profile, settings.decoder_devices)
-        parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
+        parts = load_parts(settings, lambda config, capacity: _start_talker(settings, config, capacity, device))
         self.memory = parts.memory
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 

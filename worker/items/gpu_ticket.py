@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from rhapsode.contract.jobs.options import Reproducibility
 from storage.errors import StoreUnavailable
 from storage.job_store.leases import Look
 from storage.jobs.batches import BatchSpec
@@ -21,7 +20,6 @@ from storage.jobs.work_items import QUARANTINE_SUSPICIONS, ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.config.failpoints import failpoint
-from worker.engine.profiles import EngineReproducibility as EngineReproducibility
 from worker.errors import NotYet
 from worker.items.dispatch import TICKET_LIFE_S, run_item
 from worker.items.leases.claim_ahead import LOOK_AGAIN_S
@@ -58,7 +56,7 @@ class GpuTickets:
     ) -> None:
         self._services = services
         self._hand_over = hand_over
-        self._threads = _ItemThreads(places)
+        self._threads = _ItemThreads(places, self._run)
         self._awake = threading.Lock()
 
     def answer(self) -> None:
@@ -69,7 +67,7 @@ class GpuTickets:
 
     def take(self, item: ClaimedItem) -> None:
         """Run what another process has claimed."""
-        self._threads.run(item, self._run)
+        self._threads.run(item)
 
     def close(self) -> None:
         """Returns when the last item has ended."""
@@ -134,9 +132,10 @@ class GpuTickets:
 
 
 class _ItemThreads:
-    """A thread for each item under way."""
+    """A thread for each item under way. call: what it does."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, call: Callable[[ClaimedItem], None]) -> None:
+        self._call = call
         self._executor = ThreadPoolExecutor(number, thread_name_prefix="item")
         self._changed = threading.Condition()
         self._free = number
@@ -153,17 +152,17 @@ class _ItemThreads:
                 self._changed.wait(min(left_s, LOOK_AGAIN_S))
         return 0
 
-    def run(self, item: ClaimedItem, call: Callable[[ClaimedItem], None]) -> None:
+    def run(self, item: ClaimedItem) -> None:
         with self._changed:
             self._free -= 1
-        self._executor.submit(self._run, item, call)
+        self._executor.submit(self._run, item)
 
     def close(self) -> None:
         self._executor.shutdown()
 
-    def _run(self, item: ClaimedItem, call: Callable[[ClaimedItem], None]) -> None:
+    def _run(self, item: ClaimedItem) -> None:
         try:
-            call(item)
+            self._call(item)
         except Exception:
             # The lease runs out, and the item is another worker's.
             logger.exception("an item ended in no known way", extra={"job": item.lease.job, "item": item.lease.item})
@@ -200,6 +199,5 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
 
 def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:
     """Raises `NotYet` where this worker's engine cannot keep what was promised: another one of the model can."""
-    is_strict = services.engine.info.reproducibility is EngineReproducibility.STRICT
-    if spec.request.reproducibility is Reproducibility.STRICT and not is_strict:
+    if spec.request.is_strict and not services.engine.info.is_strict:
         raise NotYet(OTHER_WORKER_S)

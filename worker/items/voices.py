@@ -1,7 +1,4 @@
-"""The items of a job that prepares voices: the plan, which asks for every cache, and one item for each voice.
-
-Also the wait of a narration for its voice.
-"""
+"""The items of a job that prepares voices: the plan, which asks for every cache, and one item for each voice."""
 
 from __future__ import annotations
 

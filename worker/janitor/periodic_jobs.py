@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from storage.errors import StoreUnavailable
-from worker.janitor.metrics import FAILURES
+from storage.runtime.observability.metrics import counter
 
 logger = logging.getLogger(__name__)
+
+_FAILURES = counter("rhapsode_janitor_chore_failures")
 
 TICK_S = 1.0
 
@@ -50,11 +52,11 @@ def _is_over(chore: Chore) -> bool:
     try:
         chore.run()
     except StoreUnavailable as error:
-        FAILURES.labels(chore.name).inc()
+        _FAILURES.labels(chore.name).inc()
         logger.warning("chore put off", extra={"chore": chore.name, "error": str(error)})
         return False
     except Exception:
         # The other chores must go on, and so must this one when its cause is gone.
-        FAILURES.labels(chore.name).inc()
+        _FAILURES.labels(chore.name).inc()
         logger.exception("chore failed", extra={"chore": chore.name})
     return True

@@ -25,13 +25,17 @@ from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
-from worker.janitor.metrics import LEADER, SWEPT, TOPPED_UP
+from storage.runtime.observability.metrics import counter, gauge
 from worker.janitor.periodic_jobs import TICK_S, Chore
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
 from worker.process.state_watch import StateWatch
 
 logger = logging.getLogger("worker.janitor")
+
+_LEADER = gauge("rhapsode_janitor_leader")
+_SWEPT = counter("rhapsode_janitor_swept")
+_TOPPED_UP = counter("rhapsode_tickets_topped_up")
 
 LOCK_S = 10.0
 STATE_INTERVAL_S = 5.0
@@ -75,9 +79,9 @@ class Janitor:
         if time.monotonic() < self._patient_until:
             return
         report = self._jobs.reap(BATCH)
-        SWEPT.labels("lease_expired").inc(report.leases_expired)
-        SWEPT.labels("retry_due").inc(report.retries_due)
-        SWEPT.labels("job_expired").inc(report.jobs_expired)
+        _SWEPT.labels("lease_expired").inc(report.leases_expired)
+        _SWEPT.labels("retry_due").inc(report.retries_due)
+        _SWEPT.labels("job_expired").inc(report.jobs_expired)
         if report.leases_expired or report.retries_due or report.jobs_expired or report.jobs_woken:
             logger.info(
                 "swept",
@@ -103,7 +107,7 @@ class Janitor:
             number = min(wanted, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
-                TOPPED_UP.labels(queue).inc(number)
+                _TOPPED_UP.labels(queue).inc(number)
                 logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
         self._tickets.send(missing)
         return missing
@@ -219,7 +223,7 @@ class Leadership:
             self._held.set()
         else:
             self._held.clear()
-        LEADER.set(is_ours)
+        _LEADER.set(is_ours)
         return is_ours
 
 

@@ -117,13 +117,6 @@ def _chapters(plan: Plan, lengths_s: list[float], pauses_s: list[float]) -> list
     ]
 
 
-def _sentences(segment: PlanSegment, draft: Draft) -> list[dict[str, object]] | None:
-    """None where the segment is one, and says all that there is to say."""
-    if not segment.breaks:
-        return None
-    return [_sentence(each, draft) for each in segment.sentences]
-
-
 def _sentence(sentence: PlanSentence, draft: Draft) -> dict[str, object]:
     source, spoken = (" ".join(text.split()) for text in (draft.text[sentence.start : sentence.end], sentence.spoken))
     entry: dict[str, object] = {"start": sentence.start, "end": sentence.end, "text": spoken}
@@ -149,7 +142,7 @@ def _segment(segment: PlanSegment, draft: Draft, length_s: float) -> dict[str, o
         "chapter": segment.chapter if draft.has_chapters else None,
         "pause_after_s": segment.pause_after_s,
         "estimated_audio_s": round(length_s, 3),
-        "sentences": _sentences(segment, draft),
+        "sentences": [_sentence(each, draft) for each in segment.sentences] if segment.breaks else None,
     }
     return {name: value for name, value in entry.items() if value is not None}
 

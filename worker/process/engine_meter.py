@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+import operator
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from rhapsode.contract.operators.fleet import EngineState
 from worker.engine.interface import EngineInfo, EngineStats
@@ -32,42 +32,32 @@ class EngineMeter:
     """`look` every few seconds; everything else from any thread. An engine that was started again counts from zero."""
 
     def __init__(self, read: Callable[[], EngineStats], info: EngineInfo, read_deaths: Callable[[], int]) -> None:
-        self._read = read
+        self.now = read
         self._read_deaths = read_deaths
         self._frame_s = info.samples_per_frame / info.sample_rate_hz
         self.slots = info.slots
-        self._lock = threading.Lock()
         self._last = NOTHING
         self._last_s = time.monotonic()
-        self._total = NOTHING
-        self._pace = EnginePace()
+        self.total = NOTHING
+        """Counts as of the last look."""
+
+        self.pace = EnginePace()
 
     @property
     def deaths(self) -> int:
         return self._read_deaths()
 
-    def now(self) -> EngineStats:
-        return self._read()
-
-    def total(self) -> EngineStats:
-        """Counts as of the last look."""
-        with self._lock:
-            return self._total
-
-    def pace(self) -> EnginePace:
-        with self._lock:
-            return self._pace
-
     def look(self) -> None:
-        now, now_s = self._read(), time.monotonic()
-        with self._lock:
-            gained = _gained(now, self._last)
-            self._pace = self._measured(gained, now, now_s - self._last_s)
-            self._total = _sum(self._total, gained)
-            self._last, self._last_s = now, now_s
+        """By one thread."""
+        now, now_s = self.now(), time.monotonic()
+        was_restarted = now.steps < self._last.steps or now.finished < self._last.finished
+        gained = _counted(operator.sub, now, NOTHING if was_restarted else self._last)
+        self.pace = self._measured(gained, now, now_s - self._last_s)
+        self.total = _counted(operator.add, gained, self.total)
+        self._last, self._last_s = now, now_s
 
     def report(self) -> EngineState:
-        now, total, pace = self.now(), self.total(), self.pace()
+        now, total, pace = self.now(), self.total, self.pace
         return EngineState(
             active_requests=now.active,
             waiting_requests=now.waiting,
@@ -90,26 +80,10 @@ class EngineMeter:
         )
 
 
-def _gained(now: EngineStats, before: EngineStats) -> EngineStats:
-    """Since `before`; all of `now` if it is another engine that counts. Levels stay as they are."""
-    was_restarted = now.steps < before.steps or now.finished < before.finished
-    base = NOTHING if was_restarted else before
-    return EngineStats(
-        **{
-            field.name: getattr(now, field.name) - (0 if field.name in _LEVELS else getattr(base, field.name))
-            for field in fields(EngineStats)
-        }
-    )
-
-
-def _sum(one: EngineStats, other: EngineStats) -> EngineStats:
-    """Of counts; levels are the other's."""
-    return EngineStats(
-        **{
-            field.name: getattr(other, field.name) + (0 if field.name in _LEVELS else getattr(one, field.name))
-            for field in fields(EngineStats)
-        }
-    )
+def _counted(joined: Callable[[float, float], float], one: EngineStats, other: EngineStats) -> EngineStats:
+    """What becomes of two counts; levels are the first one's."""
+    counts = (each.name for each in fields(EngineStats) if each.name not in _LEVELS)
+    return replace(one, **{name: joined(getattr(one, name), getattr(other, name)) for name in counts})
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

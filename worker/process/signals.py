@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 from typing import Protocol
 
-from celery import signals
+from celery import Celery, signals
 from celery.apps import worker as celery_worker
-from celery.platforms import EX_OK
+from celery.platforms import EX_OK, SecurityWarning
 from celery.worker import state
 from celery.worker.consumer import Consumer
 
 from storage.ids import WorkQueue
+from storage.queue.celery_queue import TICKET_TASK
 
 logger = logging.getLogger(__name__)
+
+# Celery warns root about pickled messages. Ours are JSON without arguments, and the advice (--uid, C_FORCE_ROOT)
+# would only puzzle who runs this in a container.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
 class TicketProcess(Protocol):
@@ -62,7 +68,9 @@ class TicketConsumption:
         state.should_stop = EX_OK
 
 
-def connect_signals(process: TicketProcess) -> None:
+def connect(app: Celery, process: TicketProcess) -> None:
+    """`process` starts and ends with Celery and answers the tickets of its queue. A ticket does not name its item."""
+
     def on_logging(**_: object) -> None:
         """A listener to this signal keeps Celery from setting up logs its own way."""
 
@@ -83,6 +91,7 @@ def connect_signals(process: TicketProcess) -> None:
     def on_shutdown(**_: object) -> None:
         process.stop()
 
+    app.task(process.run_ticket, name=TICKET_TASK, ignore_result=True)
     log_celery_words()
     # Strong references: these closures live as long as the process.
     signals.setup_logging.connect(on_logging, weak=False)

@@ -63,7 +63,7 @@ def run_segment(
     segment = spoken_segment(item, as_edited(item, held, services.worker.artifacts)(planned, item.edit))
     content = reusable_content(item, segment, services.engine.info)
     reuse_id = content.id if content else ""
-    part: PackPart | None = find_copy(item, segment, content, reuse_id, held, services)
+    part: PackPart | None = find_copy(item, segment, content, held, services)
     outcome: SegmentOutcome | None = None
     if part is None and not segment.text:
         part, outcome = _left_out(item, segment, services.engine.info)

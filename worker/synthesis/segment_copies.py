@@ -31,7 +31,6 @@ def find_copy(
     item: ClaimedItem,
     segment: SpokenSegment,
     content: SegmentContent | None,
-    content_id: str,
     held: HeldLease,
     services: SpeechServices,
 ) -> SegmentAudio | None:
@@ -41,7 +40,7 @@ def find_copy(
     """
     found = _of_this_job(item, segment, held, services) if item.recovered and segment.text else None
     if found is None and content is not None and item.narration.request.reuse:
-        found = _of_another_job(content, content_id, held, services)
+        found = _of_another_job(content, held, services)
     return found
 
 
@@ -82,11 +81,9 @@ def _facts(header: SegmentHeader) -> tuple[str | int, ...]:
     )
 
 
-def _of_another_job(
-    content: SegmentContent, content_id: str, held: HeldLease, services: SpeechServices
-) -> SegmentAudio | None:
+def _of_another_job(content: SegmentContent, held: HeldLease, services: SpeechServices) -> SegmentAudio | None:
     """The verified segment with this job's header; None if there is none that is whole."""
-    found = until_available(held, services.reuse.find, held.lease.tenant, content_id)
+    found = until_available(held, services.reuse.find, held.lease.tenant, content.id)
     if found is None or found.job == held.lease.job:
         return None
     try:

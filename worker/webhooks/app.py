@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
-from celery.platforms import SecurityWarning
-
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import load_settings, settings_refused_by
-from worker.process.signals import connect_signals
-from worker.tasks import register_ticket
+from worker.process.signals import connect
 from worker.webhooks.lifecycle import HookProcess
 from worker.webhooks.settings import HookSettings
-
-# As in worker.app: our messages are JSON without arguments.
-warnings.filterwarnings("ignore", category=SecurityWarning)
 
 with settings_refused_by("hooks worker"):
     settings = load_settings(HookSettings)
@@ -24,5 +16,4 @@ app = create_celery(settings, "rhapsode-hooks", consumed=(HOOKS_QUEUE,))
 # A ticket waits while the loop delivers; the next one may wake it meanwhile.
 app.conf.worker_concurrency = 2
 process = HookProcess(settings, TicketQueue(app))
-connect_signals(process)
-register_ticket(app, process)
+connect(app, process)

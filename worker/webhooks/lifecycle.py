@@ -35,11 +35,11 @@ from worker.process.periodic import Periodic
 from worker.process.reporting import Reporting
 from worker.process.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
-from worker.webhooks.sending import AttemptPlaces, Deliverer
+from worker.webhooks.sending import Deliverer
 from worker.webhooks.settings import HookSettings
 
 SLOTS = 256
-"""Attempts at the same time; half of them at most at receivers that do not answer, or never did."""
+"""Attempts at the same time."""
 
 TICKET_LIFE_S = 60.0
 """How long one ticket waits while deliveries go on: far below the broker's visibility timeout."""
@@ -71,8 +71,7 @@ class HookProcess:
             WorkerRegistry(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
         )
         self._reporting.on_change = self._follow_wish
-        places = AttemptPlaces(SLOTS, SLOTS // 2)
-        self._deliverer = Deliverer(self._queue, sender, self._identity, places, self._claims)
+        self._deliverer = Deliverer(self._queue, sender, self._identity, SLOTS, self._claims)
         self._deliveries = DeliveryLoop(self._deliverer)
         self._watch = ConsumptionWatch(HOOKS_QUEUE, tickets, self._is_busy, ask_for_restart)
         self._watching = Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)

@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
 
 from rhapsode.contract.webhooks import DeliveryState
@@ -21,7 +20,7 @@ from storage.runtime.observability.logs import delivery_fields
 from storage.runtime.observability.metrics import counter, histogram
 from storage.runtime.observability.tracing import span
 from storage.webhooks.deliveries import CLAIM_BATCH, LEASE_S, WebhookQueue
-from storage.webhooks.records import ClaimedDelivery, DeliveryVerdict
+from storage.webhooks.records import ClaimedDelivery, DeliveryRecord, DeliveryVerdict
 from worker.items.leases.persistence import settle
 from worker.webhooks.attempts import Sender, made_body
 
@@ -32,44 +31,29 @@ T = TypeVar("T")
 VERDICT_PATIENCE_S = LEASE_S / 2
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptPlaces:
-    """Attempts at the same time: all, and those at suspects. The other places are for receivers that answer.
-
-    A receiver that hangs takes a place for fifteen seconds; however many of them there are, they delay no other.
-    """
-
-    most: int
-    most_suspects: int
-
-
-@dataclass(frozen=True, slots=True)
-class EndedAttempt:
-    """An attempt that is to be settled."""
-
-    claimed: ClaimedDelivery
-    verdict: DeliveryVerdict
-
-
 class Deliverer:
-    """Of one event loop, in which `run` runs. claims: whether anything new may be claimed."""
+    """Of one event loop, in which `run` runs. claims: whether anything new may be claimed.
+
+    slots: attempts at the same time, half of them at most at suspects. A receiver that hangs takes a slot for fifteen
+    seconds; however many of them there are, they delay no other.
+    """
 
     def __init__(
         self,
         queue: WebhookQueue,
         sender: Sender,
         worker: WorkerIdentity,
-        places: AttemptPlaces,
+        slots: int,
         claims: Callable[[], bool],
     ) -> None:
         self._queue = queue
         self._sender = sender
         self._worker = worker
-        self._places = places
+        self._slots, self._suspect_slots = slots, -(-slots // 2)
         self._claims = claims
         self._woken = asyncio.Event()
         self._calls: list[asyncio.Future[None]] = []
-        self._ended: list[EndedAttempt] = []
+        self._ended: list[tuple[ClaimedDelivery, DeliveryVerdict]] = []
         self._attempts: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._suspects_under_way = 0
@@ -139,10 +123,10 @@ class Deliverer:
 
     async def _claim(self) -> bool:
         """Begin attempts; whether nothing more can be begun now. Raises `StoreUnavailable`."""
-        room = min(self._places.most - self._under_way, CLAIM_BATCH)
+        room = min(self._slots - self._under_way, CLAIM_BATCH)
         if room <= 0 or not self._claims():
             return True
-        suspects = self._places.most_suspects - self._suspects_under_way
+        suspects = self._suspect_slots - self._suspects_under_way
         deliveries, is_drained = await self._asked(
             lambda: self._queue.claim(
                 self._worker, round(time.time() * 1000), most=room, most_suspects=max(0, min(room, suspects))
@@ -201,7 +185,7 @@ class Deliverer:
         self._suspects_under_way += claimed.is_suspect
 
     def _end(self, claimed: ClaimedDelivery, verdict: DeliveryVerdict) -> None:
-        self._ended.append(EndedAttempt(claimed, verdict))
+        self._ended.append((claimed, verdict))
         self._woken.set()
 
     async def _settle(self) -> None:
@@ -212,25 +196,23 @@ class Deliverer:
                 states = await self._told(batch)
             finally:
                 self._under_way -= len(batch)
-                self._suspects_under_way -= sum(each.claimed.is_suspect for each in batch)
-            for each, state in zip(batch, states, strict=True):
-                attempted(each.verdict, state)
-                _log(each, state)
+                self._suspects_under_way -= sum(claimed.is_suspect for claimed, _ in batch)
+            for (claimed, verdict), state in zip(batch, states, strict=True):
+                attempted(verdict, state)
+                _log(claimed.record, verdict, state)
 
-    async def _told(self, batch: Sequence[EndedAttempt]) -> list[DeliveryState | None]:
-        said = [(each.claimed, each.verdict) for each in batch]
-        return await self._asked(lambda: settle(VERDICT_PATIENCE_S, self._queue.done, said))
+    async def _told(self, batch: Sequence[tuple[ClaimedDelivery, DeliveryVerdict]]) -> list[DeliveryState | None]:
+        return await self._asked(lambda: settle(VERDICT_PATIENCE_S, self._queue.done, batch))
 
     async def _asked(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._asking, call)
 
 
-def _log(ended: EndedAttempt, state: DeliveryState | None) -> None:
+def _log(record: DeliveryRecord, verdict: DeliveryVerdict, state: DeliveryState | None) -> None:
     """Without the URL, whose query may hold a secret of the receiver's. What went well is for the metrics to tell."""
     level = logging.DEBUG if state is DeliveryState.DELIVERED else logging.INFO
     if not logger.isEnabledFor(level):
         return
-    record, verdict = ended.claimed.record, ended.verdict
     with delivery_fields(record.id, record.type, record.attempts + 1):
         logger.log(
             level,

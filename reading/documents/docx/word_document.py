@@ -15,9 +15,9 @@ from reading.documents.errors import ONLY_PICTURES, DocumentError
 from reading.documents.headings import name_bold_headings, with_bare_headings_joined
 from reading.documents.markup import local_name, parse_xml
 from reading.documents.page import tell_document
-from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList
 from reading.script.script import Script
+from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
@@ -33,15 +33,15 @@ def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     if data.startswith(_OLD):
         raise DocumentError("the DOCX is locked with a password, or is a .doc of before 2007; save it as an open .docx")
     archive = Archive(data, "DOCX")
-    builder = ScriptBuilder()
-    body = _body(archive, builder.repairs)
-    styles, numbering = (_part(archive, f"{_FOLDER}{name}.xml", builder.repairs) for name in ("styles", "numbering"))
+    flow = TextFlow()
+    body = _body(archive, flow.repairs)
+    styles, numbering = (_part(archive, f"{_FOLDER}{name}.xml", flow.repairs) for name in ("styles", "numbering"))
     root = html_of(body, read_styles(styles), read_numbering(numbering))
     name_bold_headings(root)
-    tell_document(root, builder, include, images)
-    core = _part(archive, "docProps/core.xml", builder.repairs)
+    tell_document(root, flow, include, images)
+    core = _part(archive, "docProps/core.xml", flow.repairs)
     title, author, language = (_property(core, name) for name in ("title", "creator", "language"))
-    script = builder.build(title=title, author=author, language=language)
+    script = flow.build(title=title, author=author, language=language)
     if not script.text and next(root.iter("img"), None) is not None:
         raise DocumentError("the DOCX holds pictures and no text", ONLY_PICTURES)
     return with_bare_headings_joined(script)

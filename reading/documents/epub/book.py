@@ -19,7 +19,6 @@ from reading.documents.headings import name_bold_headings, with_bare_headings_jo
 from reading.documents.markup import local_name, parse_xhtml
 from reading.documents.page import HEADINGS, PageTeller, dividing_level, first_heading, heading_counts, heading_text
 from reading.documents.plain.contents import CONTENTS_HEADINGS
-from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList
 from reading.script.script import Script
 from reading.script.text_flow import TextFlow
@@ -34,28 +33,27 @@ MAX_COVER_BYTES = 8 << 20
 def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """Raises `DocumentError`."""
     archive = Archive(data, "EPUB")
-    builder = ScriptBuilder()
-    package = read_package(archive, builder)
-    flow = TextFlow(builder)
+    flow = TextFlow()
+    package = read_package(archive, flow)
     chapters = ChapterWriter(flow, include)
-    contents = _by_page(read_contents(archive, package, builder.repairs))
+    contents = _by_page(read_contents(archive, package, flow.repairs))
     counts = Counter[int]() if contents else _counts(archive, package.pages)
     broken: list[DocumentError] = []
     for page in package.pages:
         try:
-            root = _root(archive, page, builder.repairs)
+            root = _root(archive, page, flow.repairs)
         except DocumentError as error:
             broken.append(error)
-            builder.repairs.add("page that cannot be read", error.detail)
+            flow.repairs.add("page that cannot be read", error.detail)
             continue
         if (said := first_heading(root).rstrip(".:")).casefold() in CONTENTS_HEADINGS and heading_text(root) == said:
-            builder.left_out.add("heading of a table of contents", page)
+            flow.left_out.add("heading of a table of contents", page)
         else:
             marks = _contents_marks(root, contents.get(page, ()), chapters) if contents else {}
             marks = marks if contents else _heading_marks(root, counts, chapters)
             PageTeller(flow, chapters, images, marks).tell(root)
     chapters.check()
-    script = builder.build(package.title, package.author, package.language, _cover(archive, package))
+    script = flow.build(package.title, package.author, package.language, _cover(archive, package))
     if not script.text.strip() and not include:
         raise broken[0] if broken else DocumentError("the EPUB holds no text; its pages may be pictures", ONLY_PICTURES)
     return replace(with_bare_headings_joined(script), publisher=package.publisher, date=package.date)

@@ -24,9 +24,9 @@ from reading.documents.pdf.paragraphs import paragraphs_of
 from reading.documents.pdf.runs import PdfPage
 from reading.documents.pdf.whole_words import whole_words
 from reading.documents.plain.numbering import PARTS, read_label
-from reading.script.builder import ScriptBuilder
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
+from reading.script.text_flow import TextFlow
 from rhapsode.contract.jobs.input import Images
 
 MOST_UNKNOWN = 0.3
@@ -42,20 +42,20 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     """Raises `DocumentError`."""
     file = PdfFile(data)
     pages = list(file.pages())
-    builder = ScriptBuilder()
+    flow = TextFlow()
     for index in file.damaged:
-        builder.repairs.add("page that is damaged", f"page {index + 1}")
+        flow.repairs.add("page that is damaged", f"page {index + 1}")
     _require_text(pages, file.num_pages)
     for page in pages:
         if not page.runs:
-            builder.left_out.add("page without text", f"page {page.index + 1}")
-    passages = _passages(pages, builder)
+            flow.left_out.add("page without text", f"page {page.index + 1}")
+    passages = _passages(pages, flow)
     if not passages:
         raise DocumentError("all that the PDF's pages say is a running head or foot, as of a scan", ONLY_PICTURES)
     places = chapter_places(file.outline(), passages)
     root = _html_of(passages, places)
-    tell_document(root, builder, include, images, {str(place): titles for place, titles in places.items()})
-    script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
+    tell_document(root, flow, include, images, {str(place): titles for place, titles in places.items()})
+    script = flow.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
     return without_litter(with_bare_headings_joined(script), is_book=True)
 
 
@@ -71,8 +71,8 @@ def _require_text(pages: Sequence[PdfPage], num_pages: int) -> None:
         )
 
 
-def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]:
-    left_out = builder.left_out
+def _passages(pages: Sequence[PdfPage], flow: TextFlow) -> list[Passage]:
+    left_out = flow.left_out
     printed = [without_line_numbers(rows_of(page), left_out) for page in pages]
     rows = without_furniture(printed)
     _list_gone("running head, foot or page number", chain(*printed), chain(*rows), left_out)
@@ -82,9 +82,7 @@ def _passages(pages: Sequence[PdfPage], builder: ScriptBuilder) -> list[Passage]
     _list_gone("line of a note", _lines(with_notes), _lines(columns), left_out)
     with_contents, columns = columns, [each for each in without_contents(columns) if each.lines]
     if with_contents and not columns:
-        builder.repairs.add(
-            "table of contents without a book, read as text", f"page {with_contents[0].lines[0].page + 1}"
-        )
+        flow.repairs.add("table of contents without a book, read as text", f"page {with_contents[0].lines[0].page + 1}")
         columns = named_in(with_contents)
     else:
         _list_gone("line of contents", _lines(with_contents), _lines(columns), left_out)

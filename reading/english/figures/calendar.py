@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, LOOK_BACK, EnglishRule, before, one_of, rule
-from reading.languages.tables import table, words
+from reading.english.rule import DASH, END, LOOK_BACK, EnglishRule, before, rule
+from reading.languages.tables import one_of, table, words
 from reading.numbers.english_words import ordinal, year
 
 MONTHS = words(

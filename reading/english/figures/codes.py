@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule
-from reading.languages.tables import table
+from reading.english.rule import END, ENDS_OR_OWNS, EnglishRule, after, before, rule
+from reading.languages.tables import one_of, table
 from reading.numbers.english_words import cardinal, digits, paired
 
 _STATES = table(

@@ -6,8 +6,8 @@ import re
 import unicodedata
 
 from reading.english.figures.unit_names import FORMS
-from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, one_of, quantity, rule
-from reading.languages.tables import table, words
+from reading.english.rule import END, ENDS_OR_OWNS, NUMBER, EnglishRule, after, before, quantity, rule
+from reading.languages.tables import one_of, table, words
 from reading.numbers.english_words import cardinal, ordinal, paired
 
 _OPERATORS = {"=": "equals"} | table(

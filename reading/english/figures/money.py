@@ -16,12 +16,11 @@ from reading.english.rule import (
     after,
     is_adjective,
     is_one,
-    one_of,
     quantity,
     rule,
     with_sign,
 )
-from reading.languages.tables import table
+from reading.languages.tables import one_of, table
 from reading.numbers.english_words import cardinal
 
 _UNITS = {

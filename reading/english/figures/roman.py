@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, ENDS_OR_OWNS, EnglishRule, after, before, one_of, rule
-from reading.languages.tables import words
+from reading.english.rule import DASH, END, ENDS_OR_OWNS, EnglishRule, after, before, rule
+from reading.languages.tables import one_of, words
 from reading.numbers.english_words import cardinal, ordinal
 from reading.numbers.roman_numerals import roman_value
 

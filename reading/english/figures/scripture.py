@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from reading.english.rule import DASH, END, EnglishRule, before, one_of, rule
-from reading.languages.tables import table, words
+from reading.english.rule import DASH, END, EnglishRule, before, rule
+from reading.languages.tables import one_of, table, words
 from reading.numbers.english_words import cardinal
 
 _SHORT_BOOKS = table(

@@ -18,11 +18,11 @@ from reading.english.rule import (
     before,
     is_adjective,
     is_one,
-    one_of,
     quantity,
     rule,
     with_sign,
 )
+from reading.languages.tables import one_of
 from reading.numbers.english_words import paired
 
 _SPACED = ("m", "g", "W", "V", "ac", "mi", "cal", "pt", "gal", "ha", "ms")

@@ -15,7 +15,8 @@ from reading.english.letters.abbreviation_lists import (
     PHRASES,
     TITLES,
 )
-from reading.english.rule import END, EnglishRule, after, before, one_of, rule
+from reading.english.rule import END, EnglishRule, after, before, rule
+from reading.languages.tables import one_of
 
 _NAME_BEFORE = re.compile(r"(?:[A-Z][a-z’'-]{1,20}|\d(?:st|nd|rd|th)|&),?\s\Z")
 _NO_NAME_BEFORE = re.compile(

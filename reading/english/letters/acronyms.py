@@ -9,8 +9,9 @@ import re
 
 from reading.english.figures.roman import value_of
 from reading.english.letters.acronym_lists import AS_WORD, BY_LETTER, SHOUTED
-from reading.english.rule import END, EnglishRule, after, before, one_of, rule
+from reading.english.rule import END, EnglishRule, after, before, rule
 from reading.languages.abbreviations import OPENERS
+from reading.languages.tables import one_of
 
 _CAPITAL_WORD = r"[A-Z](?:[A-Z'’]{0,30}[A-Z])?"
 _LOUD_BEFORE = re.compile(rf"(?<![\w'’.])(?P<word>{_CAPITAL_WORD})[,;:!?—-]{{0,2}}['\"“‘]?\s[\"“‘]?\Z")

@@ -230,3 +230,9 @@ def test_stored_lines_are_read_and_those_of_another_version_are_refused() -> Non
     for damaged in (b"{", b"[]", b"{}", b'{"version": 1, "lines": 3}'):
         with pytest.raises(LinesDamaged):
             decode_lines(damaged)
+
+
+def test_names_that_are_equally_frequent_stand_in_the_order_of_the_text() -> None:
+    names = ["Zadok", "Mabel", "Quentin", "Agnes", "Tobias", "Lavinia", "Ezra", "Phoebe"]
+    people = people_of("\n\n".join(f'"Good evening," said {name}.' for name in names))
+    assert [person.name for person in people.persons] == names

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery import Celery
 from celery.apps import worker as celery_worker
 from celery.utils.dispatch import Signal
 
 from tests.threads import join_in_time
 from worker.process import signals
-from worker.process.signals import connect_signals, log_celery_words
+from worker.process.signals import connect, log_celery_words
 
 
 def test_what_celery_says_in_a_signal_handler_is_a_line_of_the_log(
@@ -38,6 +39,8 @@ def test_a_worker_that_cannot_start_for_whatever_reason_takes_no_tickets(monkeyp
     """Celery logs what its signal handlers raise and goes on."""
 
     class Broken:
+        def run_ticket(self) -> None: ...
+
         def start(self) -> None:
             raise ModuleNotFoundError("No module named 'pypdfium2_raw'")
 
@@ -46,7 +49,7 @@ def test_a_worker_that_cannot_start_for_whatever_reason_takes_no_tickets(monkeyp
     monkeypatch.setattr(signals, "signals", made)
     monkeypatch.setattr(celery_worker, "safe_say", celery_worker.safe_say)
     process: Any = Broken()
-    connect_signals(process)
+    connect(Celery(), process)
 
     with pytest.raises(SystemExit, match="cannot start: ModuleNotFoundError"):
         made.worker_init.send(sender=None)

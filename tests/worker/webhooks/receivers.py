@@ -26,14 +26,14 @@ from tests.storage.webhooks.world import HOOKS, WebhookWorld
 from worker.webhooks.attempts import Sender
 from worker.webhooks.lifecycle import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S
-from worker.webhooks.sending import AttemptPlaces, Deliverer
+from worker.webhooks.sending import Deliverer
 
 KEY = "a-sealing-key-for-tests"
 LOOPBACK = UrlRules(addresses=AddressRules((ip_network("127.0.0.0/8"),)))
 PATIENT = AttemptTimes(connect_s=15, total_s=15)
 QUICK = AttemptTimes(connect_s=0.5, total_s=0.5)
 """For receivers that hang; one that is well might take longer on a busy machine."""
-PLACES = AttemptPlaces(256, 128)
+SLOTS = 256
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ class OneByOne:
 
     async def _deliver_one(self) -> None:
         turns = iter([True])
-        places = AttemptPlaces(1, 1)
-        deliverer = Deliverer(self._world.queue, self._sender(), HOOKS, places, lambda: next(turns, False))
+        deliverer = Deliverer(self._world.queue, self._sender(), HOOKS, 1, lambda: next(turns, False))
         await deliverer.run(lambda: True)
         await deliverer.close()
 
@@ -91,11 +90,11 @@ class HookWorld(WebhookWorld):
 
     @contextmanager
     def delivering(
-        self, times: AttemptTimes = PATIENT, places: AttemptPlaces = PLACES, claims: Callable[[], bool] = lambda: True
+        self, times: AttemptTimes = PATIENT, slots: int = SLOTS, claims: Callable[[], bool] = lambda: True
     ) -> Generator[DeliveryLoop]:
         """The loop as the process has it, until everything under way is settled."""
         sender = Sender(KeptHttp(LOOPBACK, times), self.sealer, DELAYS_S)
-        loop = DeliveryLoop(Deliverer(self.queue, sender, HOOKS, places, claims))
+        loop = DeliveryLoop(Deliverer(self.queue, sender, HOOKS, slots, claims))
         loop.start()
         try:
             yield loop

@@ -29,7 +29,6 @@ from tests.threads import join_in_time
 from tests.worker.webhooks.receivers import QUICK, HookWorld, Request, is_signed
 from worker.webhooks.lifecycle import DeliveryLoop
 from worker.webhooks.retry_schedule import DELAYS_S, JITTER
-from worker.webhooks.sending import AttemptPlaces
 
 OK = answers(b"", "204 No Content")
 
@@ -253,7 +252,7 @@ def test_row_20_receivers_that_hang_delay_no_other(world: HookWorld) -> None:
             for number in range(8):
                 world.receiver(f"http://127.0.0.1:{hanging.port}/{number}", ("job.cancelled",))
             patient = AttemptTimes(connect_s=PATIENT_S, total_s=PATIENT_S)
-            with world.delivering(patient, AttemptPlaces(8, 4), lambda: not over.is_set()) as loop:
+            with world.delivering(patient, 8, lambda: not over.is_set()) as loop:
                 thread = threading.Thread(target=_serve_for, args=(loop, over))
                 thread.start()
                 try:

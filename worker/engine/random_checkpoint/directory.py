@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from worker.engine.random_checkpoint.shapes import (
     StackShape,
     shape_of,
 )
-from worker.engine.random_checkpoint.weights import DeviceDraws, Draws, Weights
+from worker.engine.random_checkpoint.weights import Draws, Weights, drawn_on
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -37,7 +38,7 @@ def draw_checkpoint(out: Path, size: str, variant: str, device: torch.device, eo
     eos_gain scales the end-of-speech row of the codec head: larger values end utterances sooner, 0 never.
     Raises ValueError for a size that the variant does not have.
     """
-    write_checkpoint(out, shape_of(size, variant), variant, DeviceDraws(device), eos_gain)
+    write_checkpoint(out, shape_of(size, variant), variant, partial(drawn_on, device), eos_gain)
     if device.type == "cuda":
         # An engine plans its slots from what is free.
         torch.cuda.empty_cache()

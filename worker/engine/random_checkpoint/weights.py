@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-
-class Draws(Protocol):
-    def uniform(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        """float32 of that shape, evenly drawn from 0 to 1; the same for a name each time."""
-        ...
+Draws = Callable[[str, tuple[int, ...]], Tensor]
+"""float32 of a shape, evenly drawn from 0 to 1; the same for a name each time."""
 
 
-class DeviceDraws:
+def drawn_on(device: torch.device, name: str, shape: tuple[int, ...]) -> Tensor:
     """By the device's own generator: seconds instead of minutes for a published size."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-
-    def uniform(self, name: str, shape: tuple[int, ...]) -> Tensor:
-        generator = torch.Generator(self._device).manual_seed(zlib.crc32(name.encode()))
-        return torch.rand(shape, generator=generator, device=self._device)
+    generator = torch.Generator(device).manual_seed(zlib.crc32(name.encode()))
+    return torch.rand(shape, generator=generator, device=device)
 
 
 class Weights:
@@ -39,7 +31,7 @@ class Weights:
 
     def spread(self, name: str, *shape: int, std: float = 1.0, mean: float = 0.0) -> None:
         """Uniform numbers of the given mean and standard deviation."""
-        drawn = self._draws.uniform(name, shape)
+        drawn = self._draws(name, shape)
         self.tensors[name] = ((drawn - 0.5) * (math.sqrt(12.0) * std) + mean).to(self._dtype).cpu()
 
     def linear(self, name: str, outputs: int, *inputs: int, gain: float = 1.0) -> None:

@@ -12,7 +12,7 @@ import torch
 from worker.engine.config_digest import configured
 from worker.engine.decoder.device_lane import device_named
 from worker.engine.errors import CheckpointError
-from worker.engine.loading import StageSettings, load_parts
+from worker.engine.loading import load_parts
 from worker.engine.model.config import ModelConfig, TransformerConfig
 from worker.engine.profiles import PROFILES
 from worker.engine.serving.admission_queue import AdmissionPace
@@ -48,8 +48,7 @@ class VllmEngine(LaneEngine):
         require_supported()
         use_threads(settings.num_threads)
         device = device_named(settings.device)
-        stages = StageSettings(settings.checkpoint, device, settings.profile, settings.decoder_devices)
-        parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
+        parts = load_parts(settings, lambda config, capacity: _start_talker(settings, config, capacity, device))
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 
 

@@ -43,7 +43,7 @@ def live_server(
 
 
 def _step_ms(meter: EngineMeter) -> float | None:
-    step_s = meter.pace().step_s
+    step_s = meter.pace.step_s
     return None if step_s is None else round(1000 * step_s, 3)
 
 
