@@ -108,7 +108,7 @@ def valkey_of(folder: Path) -> Generator[redis.Redis]:
 
 
 def submission(tenant: TenantId) -> Submission:
-    """Of four seconds of audio."""
+    """A job of four seconds of audio."""
     spec = NarrationSpec(Narration(model="small", voice="alice"))
     return Submission(new_job_id(), tenant, spec, Priority.NORMAL, "input", 66, 4_000, 3_600)
 

@@ -29,7 +29,7 @@ def encode_cursor(last: str) -> str:
 
 
 def next_place(cursor: str | None, kind: str) -> int | None:
-    """Behind the place that the cursor is of, `kind` and a number, as `segment 12`. Raises as `decode_cursor`."""
+    """The number after that of the cursor, which holds `kind` and a number. Raises as `decode_cursor`."""
     entry = decode_cursor(cursor, _PLACES[kind])
     return None if entry is None else int(entry.removeprefix(kind)) + 1
 

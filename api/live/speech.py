@@ -48,7 +48,7 @@ STORE_PATIENCE_S = 2.0
 
 RESUME_EVERY_S = 0.05
 
-MAX_DEATHS_IN_VAIN = 3
+MAX_SILENT_DEATHS = 3
 """Engines that died under a stream before it had another sample: it may well be what kills them."""
 
 RETRY_AFTER_S = 1.0
@@ -76,7 +76,7 @@ class LiveSpeech:
         process stops (503), or the order is wrong. Raises a `StorageError` too, such as `QuotaExceeded`.
         """
         asked_s = asyncio.get_running_loop().time()
-        self.refuse_in_vain()
+        self.refuse_while_away()
         stream_id = f"live_{str(ULID()).lower()}"
         with span("live open", model=order.narration.model, stream=stream_id) as opening:
             account = Account(tenant, stream_id, key)
@@ -117,7 +117,7 @@ class LiveSpeech:
             # Read the exception here: after a refusal or a lost caller, no other code does.
             accounting.exception()
 
-    def refuse_in_vain(self) -> None:
+    def refuse_while_away(self) -> None:
         """Raises the `HttpProblem` that this process stops, or that Redis is away, at once. From any thread: looking
         anything up there takes longer."""
         if self.is_stopping:
@@ -126,11 +126,11 @@ class LiveSpeech:
             raise storage_unavailable()
 
     def refuse_newcomers(self) -> None:
-        """As `refuse_in_vain`; raises an `HttpProblem` too while this process is late with its present streams.
+        """As `refuse_while_away`; raises an `HttpProblem` too while this process is late with its present streams.
 
         Call it for a connection or an order before it is accepted. From any thread.
         """
-        self.refuse_in_vain()
+        self.refuse_while_away()
         if self._lateness.is_late:
             raise server_late()
 
@@ -289,8 +289,8 @@ class LiveSpeech:
         lost_s = loop.time()
         give_up_s = lost_s + max(0.0, stream.lead_s(lost_s)) + self._patience.resume_s
         while not stream.is_over:
-            if stream.deaths_in_vain >= MAX_DEATHS_IN_VAIN:
-                detail = f"the engine died {stream.deaths_in_vain} times before it made the next sound of this text"
+            if stream.silent_deaths >= MAX_SILENT_DEATHS:
+                detail = f"the engine died {stream.silent_deaths} times before it made the next sound of this text"
                 return stream.fail(WORKER_LOST, detail)
             if await self._resumed(stream):
                 measures.resumed(reason)

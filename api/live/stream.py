@@ -126,7 +126,7 @@ class HeardStream:
         self.findings: tuple[str, ...] = ()
         self.outcome = ""
         self.num_places = 0
-        self.deaths_in_vain = 0
+        self.silent_deaths = 0
         self.revision = ""
         self.sample_rate_hz = 0
         self.worker = ""
@@ -161,12 +161,12 @@ class HeardStream:
 
     @property
     def num_chars(self) -> int:
-        """Of the text."""
+        """Characters of the text so far."""
         return self._kept.num_chars
 
     @property
     def audio_s(self) -> float:
-        """That came."""
+        """Seconds of audio that came so far."""
         return self.heard.audio_s if self.heard else 0.0
 
     async def __aenter__(self) -> Self:
@@ -307,7 +307,7 @@ class HeardStream:
             return
         if self.ttfa_s is None:
             self.ttfa_s = now_s - self._asked_s
-        self.deaths_in_vain = 0
+        self.silent_deaths = 0
         self._count(audio, hello.sample_rate_hz)
         self.heard.add(audio.num_samples, now_s, may_wait=self._kept.text_is_open)
         self._num_came += audio.num_samples
@@ -355,7 +355,7 @@ class HeardStream:
             self._finish(place, failed.code)
             return
         if failed.code == ENGINE_DIED:
-            self.deaths_in_vain += 1
+            self.silent_deaths += 1
         place.link.leave(place.wire_id, is_over=True)
         self.lose(place, failed.code)
 

@@ -33,7 +33,7 @@ def find_own_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRe
 
 
 OwnVoice = VoiceRecord | VoiceNotFound | VoiceGone
-"""One of the caller's, or why an id has none."""
+"""A voice of the caller's, or the error of an id that has none."""
 
 
 def own_voice_or_why(voices: VoiceStore, tenant: TenantId, wanted: str) -> OwnVoice | None:

@@ -52,7 +52,7 @@ def read_environment(command: Sequence[str]) -> Environment:
 
 
 def _commit() -> str | None:
-    """None also where git is not there or will not say."""
+    """Of this checkout; None where there is none, or no git."""
     if not (_ROOT / ".git").exists():
         return None
     command = ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]

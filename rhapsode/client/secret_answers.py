@@ -10,13 +10,13 @@ from rhapsode.contract.webhooks import WebhookEndpoint
 
 
 class CreatedApiKey(ApiKeyView):
-    """Once it is known that the answer shows its secret."""
+    """A new key with its secret."""
 
     secret: str
 
 
 class CreatedWebhookEndpoint(WebhookEndpoint):
-    """As `CreatedApiKey`."""
+    """A new endpoint with its secret."""
 
     secret: str
 

@@ -95,7 +95,7 @@ class S3ArtifactStore:
         self._patience_s = patience.read_s
         self._places = CallPlaces(patience.places) if patience.places else None
         self._probing = threading.Lock()
-        self._probed_in_vain_s = 0.0
+        self._probe_failed_s = 0.0
         self._conditional: bool | None = None
 
     @property
@@ -352,13 +352,13 @@ class S3ArtifactStore:
         with self._probing:
             if self._conditional is not None:
                 return self._conditional
-            if self._probed_in_vain_s > since_s:
+            if self._probe_failed_s > since_s:
                 raise StoreUnavailable("the store did not answer a question that others had asked")
             try:
                 with s3_errors_named("the store"):
                     conditional = self._probe()
             except StoreUnavailable:
-                self._probed_in_vain_s = time.monotonic()
+                self._probe_failed_s = time.monotonic()
                 raise
         if not conditional:
             logger.warning("no conditional writes", extra={"bucket": self._bucket})

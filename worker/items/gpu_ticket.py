@@ -37,7 +37,7 @@ MOST_CLAIMED = 16
 PAUSE_S = 0.005
 """From one poll to the next; twice as long after each empty one. What becomes ready meanwhile is claimed together."""
 
-VAIN_LOOKS = 3
+EMPTY_LOOKS = 3
 """One behind the other, after which the worker waits for a ticket."""
 
 OTHER_WORKER_S = 5.0
@@ -76,15 +76,15 @@ class GpuTickets:
 
     def _look_on(self, until_s: float) -> None:
         # The first poll is the last one if it finds nothing: the ticket was not needed.
-        is_woken, in_vain = True, VAIN_LOOKS - 1
+        is_woken, num_empty = True, EMPTY_LOOKS - 1
         while room := self._room(until_s):
-            found = self._found(Look(self._services.worker.queue, room, is_woken, is_last=in_vain + 1 == VAIN_LOOKS))
+            found = self._found(Look(self._services.worker.queue, room, is_woken, is_last=num_empty + 1 == EMPTY_LOOKS))
             if found is None:
                 return
-            is_woken, in_vain = False, 0 if found else in_vain + 1
-            if in_vain == VAIN_LOOKS:
+            is_woken, num_empty = False, 0 if found else num_empty + 1
+            if num_empty == EMPTY_LOOKS:
                 return
-            time.sleep(PAUSE_S * 2**in_vain)
+            time.sleep(PAUSE_S * 2**num_empty)
         self._look_away()
 
     def _room(self, until_s: float) -> int:

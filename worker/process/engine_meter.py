@@ -39,7 +39,7 @@ class EngineMeter:
         self._last = NOTHING
         self._last_s = time.monotonic()
         self.total = NOTHING
-        """Counts as of the last look."""
+        """Counts since the start, up to the last look."""
 
         self.pace = EnginePace()
 
@@ -48,7 +48,7 @@ class EngineMeter:
         return self._read_deaths()
 
     def look(self) -> None:
-        """By one thread."""
+        """Count what the engine did since the last look. One thread calls this."""
         now, now_s = self.now(), time.monotonic()
         was_restarted = now.steps < self._last.steps or now.finished < self._last.finished
         gained = _counted(operator.sub, now, NOTHING if was_restarted else self._last)

@@ -103,7 +103,7 @@ def _aliases(
 
 
 def model_of(request: JobRequest, tenant: TenantId, roles: Sequence[Role], cards: Sequence[ModelCard]) -> ModelCard:
-    """As far as it depends on no voice that the caller has here. Raises a `Problem`."""
+    """The model, before the caller's own voices are looked up. Raises a `Problem`."""
     if request.brings_voice:
         return brought_model(request, tenant, cards)
     return usual_model(request, lead_of(request, roles), cards)

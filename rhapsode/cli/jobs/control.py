@@ -225,7 +225,7 @@ def _time(option: str, text: str) -> datetime | None:
 
 
 def kept_s(keep_days: float | None) -> int | None:
-    """Of `--keep-days`, in seconds."""
+    """The seconds of `--keep-days`."""
     return None if keep_days is None else max(60, round(keep_days * DAY_S))
 
 

@@ -114,7 +114,7 @@ def _choose_devices(machine: MachineFacts, wishes: Wishes) -> tuple[tuple[str, .
 def _choose_count(
     kind: str, wished: int | None, machine: MachineFacts, own: Mapping[str, Sequence[int]], devices: Sequence[str]
 ) -> tuple[int, str]:
-    """And why."""
+    """How many processes of this kind, and why so many."""
     if wished is not None:
         _check_count(kind, wished, machine)
         return wished, "as asked for"

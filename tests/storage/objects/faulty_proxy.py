@@ -68,7 +68,7 @@ class FaultyProxy:
         return f"http://127.0.0.1:{self._port}"
 
     def become(self, mode: Mode) -> None:
-        """A call that waits for an answer from before the change waits in vain."""
+        """A call that waits for an answer from before the change never gets it."""
         if self._mode is Mode.STOPPED:
             self._listen()
         self._mode = mode

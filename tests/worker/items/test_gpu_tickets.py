@@ -59,7 +59,7 @@ def test_one_ticket_is_enough_for_all_that_is_ready(studio: Studio, gpu_tickets:
     assert {studio.record(job).state for job in jobs} == {JobState.SUCCEEDED}
 
 
-def test_a_long_job_is_spoken_with_as_few_tickets_as_looks_were_in_vain(
+def test_a_long_job_is_spoken_with_as_few_tickets_as_looks_found_nothing(
     studio: Studio, gpu_tickets: GpuTickets
 ) -> None:
     studio.jobs.look_away(GPU_QUEUE, studio.services.worker.identity)

@@ -38,7 +38,7 @@ def finish_edges(pcm: Pcm, sample_rate_hz: int) -> Pcm:
 
 
 def rise(num_samples: int) -> Pcm:
-    """Half a cosine, from next to 0 to next to 1."""
+    """Factors of a fade in: half a cosine, from nearly 0 to nearly 1."""
     return (0.5 - 0.5 * np.cos(np.pi * (np.arange(num_samples) + 0.5) / max(1, num_samples))).astype(np.float32)
 
 

@@ -57,10 +57,10 @@ def _set_up(whisper: Path | None) -> Judges:
     else:
         if not recognisers:
             say(NotJudged("words", "no recogniser is installed: pip install 'rhapsode[listening]'"))
-    return Judges(recognisers, _connected(find_encoder()), _connected(find_quality_judge()))
+    return Judges(recognisers, _if_found(find_encoder()), _if_found(find_quality_judge()))
 
 
-def _connected(found: T | NotJudged) -> T | None:
+def _if_found(found: T | NotJudged) -> T | None:
     if not isinstance(found, NotJudged):
         return found
     say(found)

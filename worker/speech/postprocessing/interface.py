@@ -95,5 +95,5 @@ class PostProcessor(Protocol):
 
     @property
     def num_processes(self) -> int:
-        """That run now; 0 where the worker does the work itself."""
+        """Processes that run now; 0 where the worker does the work itself."""
         ...

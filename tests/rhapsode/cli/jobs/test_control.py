@@ -117,7 +117,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     assert "has no sentence 9" in run("edit", told.id, "0.9", "--text", "x", status=1)
 
 
-def test_an_edit_that_no_worker_speaks_is_waited_for_in_vain(
+def test_waiting_for_an_edit_that_no_worker_speaks_fails(
     commands: CommandLine, stack: Stack, client: Rhapsode, half_told: Job
 ) -> None:
     client.cancel(half_told)
