@@ -16,6 +16,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -106,8 +107,10 @@ def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
     finished: SimpleQueue[tuple[float, Future[Speech]]] = SimpleQueue()
     started_s = time.perf_counter()
     for job in work:
+        said = Counter[str]()
         for index, text in enumerate(job.segments):
-            seed = segment_seed(job.seed, text)
+            seed = segment_seed(job.seed, text, occurrence=said[text])
+            said[text] += 1
             request = SpeechRequest(f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed)
             engine.submit(request).add_done_callback(lambda future: finished.put((time.perf_counter(), future)))
     total, num_frames = sum(len(job.segments) for job in work), 0
