@@ -1,7 +1,7 @@
 """What the queue costs: the same segments through the engine alone and through the whole system.
 
     python benchmarks/queue/system.py [--checkpoint DIR] [--device cuda:0] [--slots 256] [--jobs 4] [--segments 3000]
-        [--engine vllm]
+        [--engine vllm] [--frames 63,125]
 
 First a stack, as `rhapsode up` starts it, gets the text as bulk jobs over HTTP. Then the engine in a separate process
 gets the same segments at once, with the same seeds; `--no-alone` leaves that out. The middle is from a tenth to nine
@@ -24,11 +24,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from queue import SimpleQueue
 
-from benchmarks.rig import FABLES, FRAME_S, SMALL_VOICE, cpu_taken_ms, fake_engine, parser, running_stack
+from benchmarks.rig import FABLES, FRAME_S, SMALL_VOICE, cpu_taken_ms, fake_engine, numbers, parser, running_stack
 from reading.segmenting.lengths import LengthRules
 from reading.segmenting.segmentation import plan_segments
 from rhapsode import Rhapsode
-from rhapsode.client.request_options import QualityFields
+from rhapsode.client.request_options import QualityFields, SamplingFields
 from rhapsode.contract.jobs.input import Pauses
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
@@ -45,9 +45,10 @@ POLL_S, PROGRESS_S = 0.1, 10.0
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One job: its seed and its segments, as the system planned them."""
+    """One job: its seed, the most frames of a segment, and its segments, as the system planned them."""
 
     seed: int
+    most_frames: int | None
     segments: tuple[str, ...]
 
 
@@ -69,6 +70,11 @@ def main() -> None:
     options.add_argument("--slots", type=int, default=16)
     options.add_argument("--jobs", type=int, default=4)
     options.add_argument("--segments", type=int, default=64, help="of all jobs together, about")
+    options.add_argument(
+        "--frames",
+        type=numbers,
+        help="the most of a segment, in the first and the last job: random weights speak without an end",
+    )
     options.add_argument("--gate", choices=("basic", "off"), default="basic", help="off: random weights make noise")
     options.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="the engine by itself")
     options.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
@@ -99,6 +105,17 @@ def long_text(num_segments: int) -> str:
     return "\n\n".join(told)
 
 
+def most_frames(bounds: Sequence[int] | None, jobs: int) -> list[int | None]:
+    """For each job, in even steps between the bounds."""
+    if bounds is None:
+        return [None] * jobs
+    return [round(bounds[0] + (bounds[-1] - bounds[0]) * job / max(1, jobs - 1)) for job in range(jobs)]
+
+
+def limited_to(frames: int | None) -> SamplingFields:
+    return {} if frames is None else {"max_new_tokens": frames}
+
+
 def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
     engine = started_engine(given)
     voice, sampling = BuiltInSpeaker(engine.info.speakers[0]), engine.info.default_sampling
@@ -111,7 +128,9 @@ def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
         for index, text in enumerate(job.segments):
             seed = segment_seed(job.seed, text, occurrence=said[text])
             said[text] += 1
-            request = SpeechRequest(f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed)
+            request = SpeechRequest(
+                f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed, max_frames=job.most_frames
+            )
             engine.submit(request).add_done_callback(lambda future: finished.put((time.perf_counter(), future)))
     total, num_frames = sum(len(job.segments) for job in work), 0
     counts: list[tuple[float, int]] = []
@@ -151,8 +170,11 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
             client.wait(client.submit_job("The system is warm now.", voice=voice, quality=quality))
             started_s, before = time.perf_counter(), cpu_taken_ms()
             next_line_s = started_s + PROGRESS_S
-            seeds = range(1000, 1000 + given.jobs)
-            jobs = [client.submit_job(text, voice=voice, seed=seed, quality=quality) for seed in seeds]
+            seeds, most = range(1000, 1000 + given.jobs), most_frames(given.frames, given.jobs)
+            jobs = [
+                client.submit_job(text, voice=voice, seed=seed, quality=quality, sampling=limited_to(each))
+                for seed, each in zip(seeds, most, strict=True)
+            ]
             counts: list[tuple[float, int]] = []
             while not all(job.finished_at for job in jobs):
                 time.sleep(POLL_S)
@@ -167,8 +189,8 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
             for job in jobs:
                 job.raise_unless_succeeded()
             work = [
-                Work(seed, tuple(each.text for each in client.segments.list(job)))
-                for seed, job in zip(seeds, jobs, strict=True)
+                Work(seed, each, tuple(segment.text for segment in client.segments.list(job)))
+                for seed, each, job in zip(seeds, most, jobs, strict=True)
             ]
     total = sum(len(job.segments) for job in work)
     speed = _speed(wall_s, counts, total, sum(job.usage.audio_s for job in jobs if job.usage))
