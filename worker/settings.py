@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from storage.ids import WorkQueue
 from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
+from storage.live.address import MOST_ADDRESSES
 from storage.runtime.config.settings import SettingsError, check_host
 from worker.engine.cores import usable_cores
 from worker.engine.kokoro.files import is_kokoro, obstacle, unnamed_checkpoint
@@ -39,7 +40,7 @@ SMALL_VOICE = PACKAGED["small_voice"]
 SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
 
-CORES_OF_TWO_FRONTS = 8
+CORES_OF_TWO_INTERPRETERS = 8
 
 
 class ItemSettings(MeasuredSettings):
@@ -79,7 +80,7 @@ class WorkerSettings(ItemSettings):
     whisper_model: folder of a converted Whisper model, for languages other than English.
     live_host: where live speech is served, for API processes: the address to listen at, which is the one that they are
         told. Empty: the address that this machine has towards Redis.
-    live_port: 0 for any that is free.
+    live_port: 0 for any that is free. A second live process has the next one.
     live_tls_certificate, live_tls_key: PEM files to serve live speech by TLS with, which API processes verify by
         their `tls_ca`.
     live_tls_name: the name in that certificate, where it is not `live_host`.
@@ -212,9 +213,17 @@ class WorkerSettings(ItemSettings):
     @property
     def num_fronts(self) -> int:
         """Processes that share the engine's slots: one interpreter is full at some 400 short jobs a second."""
-        is_enough = usable_cores() >= CORES_OF_TWO_FRONTS and self.num_postprocessors > 1
         # Each would load the model that reads back.
-        return 2 if is_enough and self.whisper_model is None else 1
+        return 2 if self._has_cores_for_two and self.whisper_model is None else 1
+
+    @property
+    def num_live_processes(self) -> int:
+        """Processes that share the engine's live slots: one interpreter is full at some 200 short streams a second."""
+        return MOST_ADDRESSES if self._has_cores_for_two else 1
+
+    @property
+    def _has_cores_for_two(self) -> bool:
+        return usable_cores() >= CORES_OF_TWO_INTERPRETERS and self.num_postprocessors > 1
 
     @property
     def num_places(self) -> int:

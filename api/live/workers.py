@@ -1,4 +1,4 @@
-"""The workers that speak live, as the registry has them, each with a link of this process.
+"""The workers that speak live, as the registry has them. Each of their addresses has a link of this process.
 
 Looked up every second in the background, so that no stream waits for it. While Redis is away the links stay as they
 are: what runs goes on, and only new streams are refused, whose tenants' limits nothing can tell.
@@ -11,7 +11,7 @@ import logging
 import random
 import ssl
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from anyio import CapacityLimiter
@@ -131,29 +131,17 @@ class LiveWorkers:
         return self._registry.list()
 
     def _adopt(self, listed: Sequence[ListedWorker]) -> None:
-        there = dict(_by_address(listed))
-        for key, worker in there.items():
+        there = {(live.url, live.token): (worker, live) for worker in listed for live in worker.report.addresses}
+        for key, (worker, live) in there.items():
             if key not in self._links:
-                self._add(key, worker)
+                link = self._links[key] = WorkerLink(worker.report.name, live, self._tls)
+                self._tasks[key] = watched_task("live-link", link.run)
             self._links[key].is_draining = worker.state in (WorkerState.DRAINING, WorkerState.DRAINED)
         for key in self._links.keys() - there.keys():
             # One that Redis has forgotten may well be there: it says itself when it goes.
             if not self._links[key].is_open:
                 self._tasks.pop(key).cancel()
                 del self._links[key]
-
-    def _add(self, key: tuple[str, str], worker: ListedWorker) -> None:
-        address = worker.report.live
-        if address is None:
-            raise ValueError(f"{worker.report.name} does not speak live")
-        link = self._links[key] = WorkerLink(worker.report.name, address, self._tls)
-        self._tasks[key] = watched_task("live-link", link.run)
-
-
-def _by_address(listed: Sequence[ListedWorker]) -> Iterator[tuple[tuple[str, str], ListedWorker]]:
-    for worker in listed:
-        if (live := worker.report.live) is not None:
-            yield (live.url, live.token), worker
 
 
 def _fits(link: WorkerLink, model: str, revision: str, *, is_strict: bool) -> bool:

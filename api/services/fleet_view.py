@@ -36,8 +36,8 @@ def worker_view(listed: ListedWorker) -> WorkerView:
         other_models=report.other_models,
         slots=report.slots,
         leases=report.leases,
-        live_slots=report.live.live_slots if report.live else None,
-        live_streams=report.live.streams if report.live else None,
+        live_slots=report.live_slots if report.addresses else None,
+        live_streams=report.live_streams if report.addresses else None,
         tasks_down=report.tasks_down,
         host=report.host,
         pid=report.pid,
@@ -73,7 +73,6 @@ def queue_view(queue: QueueOverview, workers: Sequence[ListedWorker], tickets: i
 def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotals:
     reports = _reports_of_responsive(workers)
     running = [(report.engine, report.slots or 0) for report in reports if report.engine is not None]
-    live = [report.live for report in reports if report.live is not None]
     drains = [queue.drain_s for queue in overview.queues]
     known = [drain_s for drain_s in drains if drain_s is not None]
     slots = sum(slots for _, slots in running)
@@ -89,8 +88,8 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
         batch_fill=round(filled / slots, 4) if slots else None,
         claims_held=overview.claims_held,
         drain_s=_rounded(max(known, default=0.0)) if len(known) == len(drains) else None,
-        live_streams=sum(each.streams for each in live),
-        live_slots=sum(each.live_slots for each in live),
+        live_streams=sum(report.live_streams for report in reports),
+        live_slots=sum(report.live_slots for report in reports),
     )
 
 

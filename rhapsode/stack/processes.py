@@ -13,6 +13,7 @@ from rhapsode.stack.planning.plan import PlannedProcess, StackPlan
 from rhapsode.stack.planning.wishes import DEVICE_SETTING
 from rhapsode.stack.process_names import API, CPU_WORKER, GPU_WORKER, HOOKS_WORKER, JANITOR, VALKEY
 from rhapsode.stack.supervision.child import ProcessSpec
+from storage.live.address import MOST_ADDRESSES
 
 CLIENT_ONLY = frozenset(
     {
@@ -81,6 +82,6 @@ def spec_of(
     if planned.device:
         environment[DEVICE_SETTING] = planned.device
     if planned.kind == GPU_WORKER and (port := shared.get(LIVE_PORT, "")).isdecimal() and int(port):
-        environment[LIVE_PORT] = str(int(port) + planned.number)
+        environment[LIVE_PORT] = str(int(port) + MOST_ADDRESSES * planned.number)
     grace_s = GRACE_S[planned.kind]
     return ProcessSpec(planned.name, command, environment, data_dir.run, grace_s, inherited, planned.cores)

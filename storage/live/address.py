@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MOST_ADDRESSES = 2
+"""Of a worker. Where its port is given, each further address has the next one."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveAddress:

@@ -52,7 +52,8 @@ class WorkerState(enum.StrEnum):
 class WorkerReport:
     """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
 
-    live: where it speaks live, with the token for that; operators are not shown it. None where it does not.
+    live, more_live: where it speaks live, with the tokens for that; operators are not shown them. None, empty: it does
+        not. Releases up to 0.2 know `live` alone.
     other_models: that it may load instead. is_loading: its own is not there yet. tasks_down: its background tasks that
     ended unexpectedly and are not started again yet.
     """
@@ -73,6 +74,20 @@ class WorkerReport:
     other_models: tuple[str, ...] = ()
     is_loading: bool = False
     tasks_down: tuple[str, ...] = ()
+    more_live: tuple[LiveAddress, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[LiveAddress, ...]:
+        """All of them."""
+        return self.more_live if self.live is None else (self.live, *self.more_live)
+
+    @property
+    def live_slots(self) -> int:
+        return sum(each.live_slots for each in self.addresses)
+
+    @property
+    def live_streams(self) -> int:
+        return sum(each.streams for each in self.addresses)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ import yaml
 from generators.release import pack_chart
 from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.models import PUBLISHED
+from storage.live.address import MOST_ADDRESSES
 from storage.runtime.config.settings import load_settings
 from storage.runtime.observability.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
@@ -133,13 +134,16 @@ def test_the_api_alone_reaches_live_speech() -> None:
     assert speaking
     for container in speaking:
         said = {each["name"]: each for each in container["env"]}
-        assert {"name": "live", "containerPort": int(said["RHAPSODE_LIVE_PORT"]["value"])} in container["ports"]
+        first = int(said["RHAPSODE_LIVE_PORT"]["value"])
+        ports = {"live": first, "live-2": first + 1}
+        assert len(ports) == MOST_ADDRESSES
+        assert [{"name": name, "containerPort": port} for name, port in ports.items()] == container["ports"][-2:]
         assert said["RHAPSODE_LIVE_HOST"]["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
         assert "RHAPSODE_LIVE_SLOTS" not in said
     (caller,) = rule["from"]
     assert caller["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "api"
     assert policies["demo-rhapsode-live-api"]["podSelector"] == caller["podSelector"]
-    assert rule["ports"] == way["ports"] == [{"port": "live", "protocol": "TCP"}]
+    assert rule["ports"] == way["ports"] == [{"port": name, "protocol": "TCP"} for name in ("live", "live-2")]
     assert not [each for each in of_kind(iter(objects), "Service") if "live" in str(each["spec"]["ports"])]
 
 

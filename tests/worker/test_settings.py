@@ -129,6 +129,16 @@ def test_a_second_front_wants_cores_and_work(
     assert load_settings(WorkerSettings).num_fronts == fronts
 
 
+@pytest.mark.parametrize(("cores", "slots", "processes"), [(7, 256, 1), (8, 256, 2), (64, 63, 1)])
+def test_a_second_live_process_wants_cores_and_slots(
+    monkeypatch: pytest.MonkeyPatch, cores: int, slots: int, processes: int
+) -> None:
+    monkeypatch.setattr("worker.settings.usable_cores", lambda: cores)
+    monkeypatch.setenv("RHAPSODE_SLOTS", str(slots))
+
+    assert load_settings(WorkerSettings).num_live_processes == processes
+
+
 def test_the_fake_engine_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RHAPSODE_ENGINE", "fake")
     monkeypatch.setenv("RHAPSODE_FAKE_STEP_S", "0.5")

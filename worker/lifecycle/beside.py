@@ -7,14 +7,18 @@ import socket
 import subprocess
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.observability.metrics import added_up
 from storage.runtime.observability.tracing import configure_tracing
 from storage.runtime.watched import watched_thread
 from worker.engine.errors import EngineUnavailable
@@ -180,6 +184,24 @@ class Kept(ABC, Generic[C]):
     def _notify(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+
+class Counted(Collector):
+    """What several processes measure. Of one that ended, what it counted stays true."""
+
+    def __init__(self) -> None:
+        self._ended: Sequence[Metric] = ()
+
+    def keep_counts(self, metrics: Sequence[Metric]) -> None:
+        """Of a process that ended."""
+        self._ended = added_up((*self._ended, *(each for each in metrics if each.type != "gauge")))
+
+    def collect(self) -> Iterable[Metric]:
+        return (*self._ended, *self._measured())
+
+    @abstractmethod
+    def _measured(self) -> Iterable[Metric]:
+        """By those that run."""
 
 
 class SessionBeside(ABC):

@@ -8,7 +8,7 @@ from rhapsode.contract.operators.fleet import VoiceMemory
 from storage.queue.worker_registry import WorkerReport
 from storage.runtime.observability.metrics import Snapshot
 from worker.engine.heap import PauseMeter
-from worker.lifecycle.live.child import LiveProcess
+from worker.lifecycle.live.processes import LiveProcesses
 from worker.lifecycle.speech_lane import SpeechLane
 from worker.metrics import add_engine, add_items
 from worker.services import WorkerServices
@@ -26,6 +26,7 @@ class WorkerLoad:
         held = self.worker.leases.num_held
         if self.speech is None:
             return replace(report, leases=held)
+        addresses = self.speech.live.addresses()
         meter, memory = self.speech.meter, self.speech.services.voices.cache.stats()
         return replace(
             report,
@@ -33,7 +34,8 @@ class WorkerLoad:
             slots=meter.slots,
             engine=meter.report(),
             voice_cache=VoiceMemory(voices=memory.voices, bytes=memory.bytes, hits=memory.hits, misses=memory.misses),
-            live=self.speech.live.address(),
+            live=next(iter(addresses), None),
+            more_live=addresses[1:],
         )
 
     def measure(self, snapshot: Snapshot) -> None:
@@ -47,5 +49,5 @@ class WorkerLoad:
         add_items(snapshot, self.speech.services)
         snapshot.add("rhapsode_live_places", live.num_places)
         snapshot.add("rhapsode_live_places_taken", live.num_streams)
-        if isinstance(live, LiveProcess):
+        if isinstance(live, LiveProcesses):
             snapshot.add("rhapsode_longest_pause_seconds", live.longest_pause_s, process="live")

@@ -18,9 +18,8 @@ from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.claim_ahead import ClaimAhead
-from worker.lifecycle.beside import StartBeside
 from worker.lifecycle.fronts.fronts import Fronts
-from worker.lifecycle.live.child import LiveProcess
+from worker.lifecycle.live.processes import LiveProcesses
 from worker.lifecycle.model_card import CARD_INTERVAL_S, model_card
 from worker.process.engine_meter import EngineMeter
 from worker.process.periodic import Periodic
@@ -123,14 +122,13 @@ class SpeechLane:
             Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, info.speaker_embeddings))
         )
 
-    def _live(self, engine: EngineProcess) -> LiveServer | LiveProcess:
-        """In another process where the engine has enough slots to keep this one busy."""
+    def _live(self, engine: EngineProcess) -> LiveServer | LiveProcesses:
+        """In other processes where the engine has enough slots to keep this one busy."""
         settings, services = self._settings, self.services
         worker = services.worker
-        live: LiveServer | LiveProcess
+        live: LiveServer | LiveProcesses
         if self._pool is not None:
-            start = StartBeside(settings, worker.identity.name, engine.info)
-            live = LiveProcess(start, engine)
+            live = LiveProcesses(settings, worker.identity.name, engine)
         else:
             # Here and not above: the other lane, and a worker with a live process, need nothing of what this loads.
             from worker.lifecycle.live.server import live_server

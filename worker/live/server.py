@@ -58,12 +58,19 @@ class LiveBinding:
 class LiveServer:
     """`start` before the first report to the worker registry, `close` before the engine's. Any thread may ask."""
 
-    def __init__(self, parts: LiveParts, binding: LiveBinding, read_step_ms: Callable[[], float | None]) -> None:
+    def __init__(
+        self,
+        parts: LiveParts,
+        binding: LiveBinding,
+        read_step_ms: Callable[[], float | None],
+        num_places: int | None = None,
+    ) -> None:
+        """num_places: of the engine's live slots, where it shares them with others; None: all."""
         self._parts = parts
         self._binding = binding
         self._read_step_ms = read_step_ms
         self._token = secrets.token_urlsafe(32)
-        self._places = LivePlaces(parts.engine.info.live_slots)
+        self._places = LivePlaces(num_places or parts.engine.info.live_slots)
         self._connections: set[LiveConnection] = set()
         self._is_refusing = False
         self._loop = asyncio.new_event_loop()
@@ -81,6 +88,10 @@ class LiveServer:
             where = f"{self._binding.host}:{self._binding.port}"
             raise SettingsError(f"RHAPSODE_LIVE_HOST, RHAPSODE_LIVE_PORT: {where}: {error}") from error
         logger.info("live speech served", extra={"host": self._binding.host, "port": self._port})
+
+    def addresses(self) -> tuple[LiveAddress, ...]:
+        """The one."""
+        return (self.address(),)
 
     def address(self) -> LiveAddress:
         scheme = "ws" if self._binding.tls is None else "wss"

@@ -37,10 +37,16 @@ def recorder(client: redis.Redis) -> FleetRecorder:
 
 def speaking(name: str, state: WorkerState, slots: int, **engine: float) -> ListedWorker:
     report = EngineState(active_requests=1, waiting_requests=0, audio_s_total=0, steps_total=0, restarts=0, **engine)
-    live = LiveAddress("ws://127.0.0.1:1", "secret", 8, 0, "r", streams=2)
+    live, other = (LiveAddress(f"ws://127.0.0.1:{port}", "secret", 8, 0, "r", streams=port) for port in (2, 1))
     return ListedWorker(
         WorkerReport(
-            *(name, WorkerRole.GPU, "host", 1, "0.2", 0), leases=1, queue="gpu.m", slots=slots, engine=report, live=live
+            *(name, WorkerRole.GPU, "host", 1, "0.2", 0),
+            leases=1,
+            queue="gpu.m",
+            slots=slots,
+            engine=report,
+            live=live,
+            more_live=(other,),
         ),
         state,
         AT_MS,
@@ -58,7 +64,7 @@ def test_a_point_sums_up_the_workers_that_respond(redis_client: redis.Redis) -> 
 
     assert round(point.at.timestamp() * 1000) == AT_MS
     assert (point.workers, point.audio_s_per_s, point.batch_fill, point.given_up) == (2, 38.5, 0.4, 3)
-    assert (point.step_ms_p50, point.step_ms_most, point.live_streams) == (22.0, 24.0, 4)
+    assert (point.step_ms_p50, point.step_ms_most, point.live_streams) == (22.0, 24.0, 6)
     assert (point.backlog_audio_s, point.drain_s, point.unfinished_jobs, point.oldest_wait_s) == (0.0, 0.0, 0, None)
 
 

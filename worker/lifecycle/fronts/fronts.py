@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from itertools import count
 
 from prometheus_client.core import Metric
-from prometheus_client.registry import Collector
 
 from storage.jobs import work_items
 from storage.jobs.work_items import ClaimedItem
-from storage.runtime.observability.metrics import REGISTRY, added_up
+from storage.runtime.observability.metrics import REGISTRY
 from worker import settings as worker_settings
 from worker.engine import interface
 from worker.engine.process.engine_process import EngineProcess
 from worker.items.gpu_ticket import GpuTickets
 from worker.lifecycle import beside
-from worker.lifecycle.beside import Child, Kept, StartBeside
+from worker.lifecycle.beside import Child, Counted, Kept, StartBeside
 from worker.process.children.release import release_of
 from worker.settings import WorkerSettings
 
@@ -53,17 +52,17 @@ class FrontState:
     metrics: Sequence[Metric]
 
 
-class Fronts(Collector):
+class Fronts(Counted):
     """Any thread may ask. tickets: this process's own, which also runs the suspects of all."""
 
     def __init__(self, settings: WorkerSettings, worker: str, engine: EngineProcess, tickets: GpuTickets) -> None:
+        super().__init__()
         self.tickets = tickets
         self.starting = threading.Lock()
         self.claims_nothing = False
         self._numbers = count()
         self._free: queue.PriorityQueue[tuple[int, Answerer]] = queue.PriorityQueue()
         self.is_free(tickets.answer)
-        self._ended: Sequence[Metric] = ()
         self._others = [
             _Front(StartBeside(settings, f"{worker}.front-{number}", engine.info), engine, self)
             for number in range(1, settings.num_fronts)
@@ -116,14 +115,6 @@ class Fronts(Collector):
         """Leases of the other fronts."""
         return sum(child.state.leases for child in self._children() if child.state)
 
-    def collect(self) -> Iterable[Metric]:
-        return (*self._ended, *(each for child in self._children() if child.state for each in child.state.metrics))
-
-    def keep_counts(self, state: FrontState) -> None:
-        """Of a process that ended: what it counted stays true."""
-        counted = [each for each in state.metrics if each.type != "gauge"]
-        self._ended = added_up((*self._ended, *counted))
-
     def begin_close(self, grace_s: float) -> None:
         for each in self._others:
             each.begin_close(grace_s)
@@ -134,6 +125,9 @@ class Fronts(Collector):
             REGISTRY.unregister(self)
         for each in self._others:
             each.close()
+
+    def _measured(self) -> Iterable[Metric]:
+        return (each for child in self._children() if child.state for each in child.state.metrics)
 
     def _children(self) -> list[_FrontChild]:
         return [child for each in self._others if (child := each.child)]
@@ -154,7 +148,7 @@ class _Front(Kept["_FrontChild"]):
     def _lost(self, child: _FrontChild) -> None:
         self.child = None
         if child.state:
-            self._fronts.keep_counts(child.state)
+            self._fronts.keep_counts(child.state.metrics)
 
 
 class _FrontChild(Child):

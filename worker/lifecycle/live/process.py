@@ -1,4 +1,4 @@
-"""The live server's own process, started by `LiveProcess` alone: `python -m worker.lifecycle.live.process`.
+"""A process of the live server, started by `LiveProcesses` alone: `python -m worker.lifecycle.live.process`.
 
 Jobs of hundreds of slots keep the worker's interpreter busy, and live streams would wait for seconds. This process has
 another interpreter, and its own channel to the engine. It ends with the worker's channel, however the worker ends.
@@ -62,6 +62,7 @@ class LiveSession(SessionBeside):
             artifacts,
             lambda voice, language: measured.bounds(language, voice),
             self._meter,
+            settings.live_slots,
         )
         self._server.start()
         freeze()

@@ -35,11 +35,15 @@ def live_server(
     artifacts: ArtifactStore,
     bounds: Callable[[str, str], SpeechBounds],
     meter: EngineMeter,
+    num_places: int | None = None,
 ) -> LiveServer:
-    """Not started yet; all that the first stream reads with is loaded. Raises `SettingsError`."""
+    """Not started yet; all that the first stream reads with is loaded. num_places: as of `LiveServer`.
+
+    Raises `SettingsError`.
+    """
     load_everything()
     parts = LiveParts(worker, settings.model_name, engine, voices, artifacts, bounds)
-    return LiveServer(parts, live_binding(settings), lambda: _step_ms(meter))
+    return LiveServer(parts, live_binding(settings), lambda: _step_ms(meter), num_places)
 
 
 def _step_ms(meter: EngineMeter) -> float | None:
