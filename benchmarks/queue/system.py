@@ -183,8 +183,10 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
                 if counts[-1][0] >= next_line_s:
                     next_line_s += PROGRESS_S
                     audio_s = sum(job.progress.audio_s_done for job in jobs)
-                    after_s = counts[-1][0] - started_s
-                    print(f"{counts[-1][1]} segments, {audio_s:.0f} s of audio after {after_s:.0f} s", file=sys.stderr)
+                    engines = [each.engine for each in client.operations.workers() if each.engine]
+                    fills = ", ".join(f"{each.batch_fill or 0:.0%} at {each.step_ms or 0:.1f} ms" for each in engines)
+                    done = f"{counts[-1][1]} segments, {audio_s:.0f} s of audio"
+                    print(f"{done} after {counts[-1][0] - started_s:.0f} s; slots {fills}", file=sys.stderr)
             wall_s, spent = time.perf_counter() - started_s, cpu_taken_ms() - before
             for job in jobs:
                 job.raise_unless_succeeded()

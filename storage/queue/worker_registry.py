@@ -52,10 +52,11 @@ class WorkerState(enum.StrEnum):
 class WorkerReport:
     """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
 
-    live, more_live: where it speaks live, with the tokens for that; operators are not shown them. None, empty: it does
-        not. Releases up to 0.2 know `live` alone.
+    live, more_live: where it speaks live, with the tokens for that; operators are not shown them. None and empty where
+    it does not. Older releases know `live` alone.
     other_models: that it may load instead. is_loading: its own is not there yet. tasks_down: its background tasks that
-    ended unexpectedly and are not started again yet.
+    ended unexpectedly and are not started again yet. claims_nothing: it knew the wish to drain before it counted its
+    leases. Older releases do not say.
     """
 
     name: str
@@ -75,6 +76,7 @@ class WorkerReport:
     is_loading: bool = False
     tasks_down: tuple[str, ...] = ()
     more_live: tuple[LiveAddress, ...] = ()
+    claims_nothing: bool = True
 
     @property
     def addresses(self) -> tuple[LiveAddress, ...]:
@@ -161,7 +163,7 @@ def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, drained_at_ms: s
     if now_ms - seen_at_ms > UNRESPONSIVE_AFTER_S * 1000:
         state = WorkerState.UNRESPONSIVE
     elif drained_at_ms is not None:
-        has_heard = seen_at_ms - int(drained_at_ms) >= DRAIN_HEARD_S * 1000
+        has_heard = report.claims_nothing and seen_at_ms - int(drained_at_ms) >= DRAIN_HEARD_S * 1000
         state = WorkerState.DRAINED if has_heard and not report.leases else WorkerState.DRAINING
     else:
         state = WorkerState.LOADING if report.is_loading else WorkerState.READY

@@ -95,6 +95,9 @@ def test_a_worker_told_to_drain_hears_of_it_and_is_shown_so(redis_client: redis.
     assert worker_registry.list()[0].state is WorkerState.DRAINING
     redis_client.hset("{rhapsode}:draining", "gpu-0", round((time.time() - DRAIN_HEARD_S - 1) * 1000))
     assert worker_registry.list()[0].state is WorkerState.DRAINED
+    # A busy worker may report late, and know of the wish only from then on.
+    worker_registry.report(replace(a_report("gpu-0"), claims_nothing=False))
+    assert worker_registry.list()[0].state is WorkerState.DRAINING
     worker_registry.undrain("gpu-0")
     assert not worker_registry.report(a_report("gpu-0"))
     assert worker_registry.list()[0].state is WorkerState.READY

@@ -91,7 +91,8 @@ class Reporting:
 
     def report_now(self) -> None:
         """Raises `StoreUnavailable`."""
-        report = replace(self._read_load(self._idle), pid=os.getpid(), tasks_down=tasks_down())
+        idle = replace(self._idle, claims_nothing=self.draining.is_set())  # before the leases are counted
+        report = replace(self._read_load(idle), pid=os.getpid(), tasks_down=tasks_down())
         self._follow(is_wished=self._worker_registry.report(report))
 
     def _follow(self, *, is_wished: bool) -> None:

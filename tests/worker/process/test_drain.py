@@ -13,6 +13,7 @@ from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, Wor
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import settings_of_stores
 from tests.threads import join_in_time
+from worker.process.reporting import Reporting
 
 REPORT = WorkerReport("pod-7", WorkerRole.CPU, "host", 1, "0.1.0", 0, leases=2, queue="cpu")
 
@@ -63,6 +64,19 @@ def test_it_returns_when_the_worker_has_finished_what_it_held(
 
     assert (outcome.returncode, outcome.stderr) == (0, "")
     assert worker_registry.list()[0].state is WorkerState.DRAINED
+
+
+def test_a_report_says_whether_its_leases_were_counted_after_the_wish_was_known(
+    worker_registry: WorkerRegistry,
+) -> None:
+    reporting = Reporting(worker_registry, "pod-7", WorkerRole.GPU)
+    reporting.report_now()
+    worker_registry.drain("pod-7")
+
+    reporting.report_now()
+    assert not worker_registry.list()[0].report.claims_nothing
+    reporting.report_now()
+    assert worker_registry.list()[0].report.claims_nothing
 
 
 def test_it_says_so_when_the_time_is_over(worker_registry: WorkerRegistry, storage_settings: StorageSettings) -> None:
