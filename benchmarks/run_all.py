@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 SLOW = {"fresh_clone.py"}
 LEFT_OUT = {
     "engine/gpu_engine.py",  # a GPU
-    *("results.py", "run_all.py", "suite/regression.py"),  # no figures of their own
+    *("run_all.py", "suite/regression.py"),  # no figures of their own
 }
 
 
