@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from reading.cleaning.apostrophes import find_lost_apostrophes
 from reading.cleaning.hyphens import find_divided
 from reading.script.script import Replacement, Script
 
@@ -26,8 +27,12 @@ _NOTE_MARK_AT_WORD = re.compile(
 
 
 def without_litter(script: Script, *, is_book: bool) -> Script:
-    """What is left of litter is spoken as nothing; the text stays, and every offset into it."""
-    found = [*find_litter(script.text, is_book=is_book), *find_divided(script.text)]
+    """Litter is spoken as nothing, and what a file lost is put back. The text stays, and every offset into it."""
+    found = [
+        *find_litter(script.text, is_book=is_book),
+        *find_divided(script.text),
+        *find_lost_apostrophes(script.text),
+    ]
     return replace(script, replacements=tuple(_fitting(found, script))) if found else script
 
 

@@ -20,6 +20,7 @@ from api.jobs.segments.audio_routes import choose_format
 from api.jobs.submission.submission import parse_job_request
 from api.openai.orders import parse_wish
 from api.openai.socket.incoming_text import IncomingText
+from reading.cleaning.apostrophes import find_lost_apostrophes
 from reading.cleaning.cleaning import find_litter
 from reading.cleaning.hyphens import find_divided
 from reading.dialogue.attribution import propose_speakers
@@ -214,6 +215,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
         find_transcribers_notes(text, read_paragraphs(text))
     ),
     "reading.cleaning.cleaning.find_litter": lambda text: everything(find_litter(text, is_book=True)),
+    "reading.cleaning.apostrophes.find_lost_apostrophes": lambda text: everything(find_lost_apostrophes(text)),
     "reading.cleaning.hyphens.find_divided": lambda text: everything(find_divided(text)),
     "reading.documents.plain.text_document.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
     "reading.documents.by_format.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
