@@ -9,7 +9,7 @@ from reading.script.script import Replacement
 
 _CERTAIN = re.compile(
     r"\b(?:(?:ai|are|ca|could|did|do|does|had|has|have|is|must|need|sha|should|was|were|wo|would)n(?P<not>[ \u00a0])t"
-    r"|(?:I|he|it|she|they|we|who|you)(?P<verb>[ \u00a0])(?:ll|re|ve))(?![\w-])",
+    r"|(?:I|he|it|she|they|we|who|you)(?P<verb>[ \u00a0])(?:ll|re|ve))(?![\w'’-])",
     re.IGNORECASE,
 )
 _POSSIBLE = re.compile(
