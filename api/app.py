@@ -7,11 +7,11 @@ import logging
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
 from api.access.rate_limits import RateLimitFields
@@ -112,7 +112,7 @@ def create_app(settings: ApiSettings, limits: ApiLimits = LIMITS) -> FastAPI:
         # The framework's own; ours are `RequestTraces` and `RequestMeter`.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         # The function's name: short, and the same whatever its path becomes.
-        generate_unique_id_function=_function_name,
+        generate_unique_id_function=attrgetter("name"),
     )
     # Each is asked in turn whether an address is its own: those of every job come first.
     modules = (
@@ -144,10 +144,6 @@ def create_app(settings: ApiSettings, limits: ApiLimits = LIMITS) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMeter)
     return app
-
-
-def _function_name(route: APIRoute) -> str:
-    return route.name
 
 
 class Application(FastAPI):

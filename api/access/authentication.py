@@ -196,7 +196,8 @@ def _require_local(request: HTTPConnection) -> None:
     ends = [end[0] for end in (server, client) if end is not None and end[1] is not None]
     if not all(_is_loopback(end) for end in ends):
         raise _no_keys("this API has no keys and serves its own machine alone")
-    if not _names_this_machine(address_of(request).hostname):
+    host = address_of(request).hostname
+    if not (host.endswith(LOCAL_SUFFIX) or _is_loopback(host)):
         raise _no_keys("without keys this API answers to localhost alone, not to another name")
 
 
@@ -233,10 +234,6 @@ def _is_own_page(request: HTTPConnection, admitted: Collection[str]) -> bool:
 
 def _no_keys(detail: str) -> HttpProblem:
     return problem("forbidden", f"{detail}; set RHAPSODE_API_KEYS to serve others")
-
-
-def _names_this_machine(host: str) -> bool:
-    return host in LOCAL_NAMES or host.endswith(LOCAL_SUFFIX) or _is_loopback(host)
 
 
 @lru_cache(maxsize=64)

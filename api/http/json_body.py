@@ -55,8 +55,8 @@ def _parsed(text: str) -> JsonValue:
         return json.loads(
             text,
             object_pairs_hook=_without_duplicates,
-            parse_int=_integer,
-            parse_float=_decimal,
+            parse_int=lambda digits: int(_short(digits)),
+            parse_float=lambda digits: float(_short(digits)),
             parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
@@ -73,14 +73,6 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         raise _RepeatedKey
     return fields
-
-
-def _integer(digits: str) -> int:
-    return int(_short(digits))
-
-
-def _decimal(digits: str) -> float:
-    return float(_short(digits))
 
 
 def _short(digits: str) -> str:

@@ -49,19 +49,13 @@ def _whole_ms(seconds: float) -> int:
 
 
 @dataclass(slots=True)
-class _Report:
-    number: int
-    streams: Sequence[StreamReport]
-
-
-@dataclass(slots=True)
 class Accounts:
     """Of this process. For the event loop."""
 
     ledger: LiveStreamLedger
     process: str = field(default_factory=lambda: uuid.uuid4().hex)
     _open: dict[str, Account] = field(default_factory=dict[str, Account])
-    _pending: _Report | None = None
+    _pending: Sequence[StreamReport] | None = None
     _told: int = 0
 
     async def open(self, account: Account) -> None:
@@ -83,8 +77,8 @@ class Accounts:
         for _ in range(rounds):
             if self._pending is None:
                 self._told += 1
-                self._pending = _Report(self._told, [each.statement() for each in self._due()])
-            await self.ledger.report(self.process, self._pending.number, self._pending.streams)
+                self._pending = [each.statement() for each in self._due()]
+            await self.ledger.report(self.process, self._told, self._pending)
             self._pending = None
 
     def _due(self) -> list[Account]:

@@ -54,7 +54,7 @@ def spoken_names(services: ApiServices, tenant: TenantId, call: VoiceOfCall, car
 def _model(call: VoiceOfCall, services: ApiServices, cards: Sequence[ModelCard]) -> ModelCard:
     """The one that is named, or the one announced last that the task wants."""
     name = services.settings.aliases.model(call.model, [card.name for card in cards])
-    task = _wanted_task(call)
+    task = TaskType.BASE if call.task_type is None and call.brings_voice else call.task_type
     if name is not None or task is None:
         return choose_model(name, cards)
     default = choose_model(None, cards)
@@ -65,10 +65,6 @@ def _model(call: VoiceOfCall, services: ApiServices, cards: Sequence[ModelCard])
         pointer = "/task_type" if call.task_type is not None else _brought(call)
         raise invalid_field(pointer, "not_supported", f"no model of this server {_WANTS[task]}")
     return max(fitting, key=lambda card: card.updated_at_ms)
-
-
-def _wanted_task(call: VoiceOfCall) -> TaskType | None:
-    return TaskType.BASE if call.task_type is None and call.brings_voice else call.task_type
 
 
 def _brought(call: VoiceOfCall) -> str:

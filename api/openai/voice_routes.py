@@ -82,15 +82,11 @@ def get_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_sche
     if (record := services.voices.find(tenant, name)) is not None:
         return audio_schemas.AudioVoice(
             name=record.name,
-            models=_fitting(record, cards),
+            models=tuple(card.name for card in served_models(cards) if modes_of(record, card)),
             uploaded=_uploaded(record),
             cache=_progress(services.voices.caches(tenant, record.id), cards),
         )
     return _stand_in(services, name, cards)
-
-
-def _fitting(record: VoiceRecord, cards: Sequence[ModelCard]) -> tuple[str, ...]:
-    return tuple(card.name for card in served_models(cards) if modes_of(record, card))
 
 
 def _stand_in(services: ApiServices, name: str, cards: Sequence[ModelCard]) -> audio_schemas.AudioVoice:

@@ -19,7 +19,7 @@ from api.http.times import moment
 from rhapsode.contract.operators.fleet import AuditView, CounterDifference, DeadLetterList, DeadLetterView
 from rhapsode.contract.operators.reconcile import ReconcileOrder, ReconcileView
 from storage.errors import AuditOvertaken
-from storage.queue.dead_letters import DeadLetter, DeadLetterUnknown
+from storage.queue.dead_letters import DeadLetterUnknown
 from storage.recovery.audit_log import AuditRecord
 from storage.recovery.journal import JournalUnreadable
 from storage.recovery.reconcile import Reconciler
@@ -47,7 +47,7 @@ def list_dead_letters(
     found = services.operators.dead_letters.list(parameters.cursor, parameters.limit + 1)
     shown, has_more = found[: parameters.limit], len(found) > parameters.limit
     return DeadLetterList(
-        data=tuple(_dead_letter(each) for each in shown),
+        data=tuple(DeadLetterView(at=moment(each.at_ms), **asdict(each)) for each in shown),
         next_cursor=shown[-1].id if has_more else None,
         has_more=has_more,
     )
@@ -72,10 +72,6 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
         return _audit(services.operators.audit_log.note(services.jobs.store.audit_counters()))
     except AuditOvertaken as error:
         raise problem("state_conflict", "another audit began meanwhile; its result counts") from error
-
-
-def _dead_letter(each: DeadLetter) -> DeadLetterView:
-    return DeadLetterView(at=moment(each.at_ms), **asdict(each))
 
 
 def _audit(record: AuditRecord) -> AuditView:

@@ -55,7 +55,7 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
         description=order.description,
         consent=_inherited(parts, tenant),
         metadata={
-            f"blend.{index}": _share(part, weight)
+            f"blend.{index}": f"{weight:g} {part.id}"
             for index, (part, weight) in enumerate(zip(parts, weights, strict=True))
         },
     )
@@ -162,7 +162,3 @@ def _inherited(parts: Sequence[_Part], tenant: TenantId) -> Consent:
         f"{part.name}: {part.consent.statement if part.consent else 'comes with the model'}" for part in parts
     ]
     return Consent("; ".join(statements)[:4_000], actor_of(tenant), round(time.time() * 1000))
-
-
-def _share(part: _Part, weight: float) -> str:
-    return f"{weight:g} {part.id}"

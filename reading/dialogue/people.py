@@ -415,11 +415,7 @@ def _same_title(title: str, other: str) -> bool:
     return {title, other} <= _OF_MEN or {title, other} <= {"dr", "doctor"} or {title, other} <= {"prof", "professor"}
 
 
-_OF_MEN = words(
-    """
-    mr sir captain colonel major inspector lieutenant general admiral squire
-    """
-)
+_OF_MEN = words("mr sir captain colonel major inspector lieutenant general admiral squire")
 
 
 def _may_share_title(form: _Form, count: int, group: _Group, alone: Counter[str]) -> bool:

@@ -54,11 +54,7 @@ class Token:
 
 _TOKEN = re.compile(r"[A-Za-zÀ-ÿ]+(?:['’-][A-Za-zÀ-ÿ]+)*|\d+|--|[^\w\s]")
 _PRONOUNS: dict[str, Sex] = {"he": "male", "she": "female", "i": "", "they": "", "we": "", "it": ""}
-_DETERMINERS = words(
-    """
-    the a an his her my their our another this that one your
-    """
-)
+_DETERMINERS = words("the a an his her my their our another this that one your")
 _POSSESSIVES = frozenset(["his", "her", "my", "their", "our", "your"])
 NARRATOR = "i"
 """The pronoun of who tells a story in the first person."""
@@ -112,7 +108,7 @@ def after(found: Sequence[Token]) -> Hint | None:
     for at, token in enumerate(clause[:8]):
         if token.kind == "v":
             subject = _subject(clause, at + 1, 4)
-            if subject is not None and (at == 0 or not _has_subject(clause[:at])):
+            if subject is not None and (at == 0 or not any(each.kind in "np" for each in clause[:at])):
                 return _tag(subject)
             before = _last_subject(clause[:at])
             if before is not None:
@@ -182,10 +178,6 @@ def _tag(subject: Hint) -> Hint:
 
 def _action(subject: Hint) -> Hint:
     return replace(subject, kind=HintKind.ACTION)
-
-
-def _has_subject(found: Sequence[Token]) -> bool:
-    return any(token.kind in "np" for token in found)
 
 
 def _subject(found: Sequence[Token], start: int, most: int) -> Hint | None:

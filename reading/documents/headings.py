@@ -14,7 +14,7 @@ from lxml import etree
 
 from reading.documents.markup import local_name
 from reading.documents.page import HEADINGS
-from reading.documents.plain.numbering import PARTS, read_label
+from reading.documents.plain.numbering import is_part, read_label
 from reading.estimates import expected_audio_ms
 from reading.script.left_out import quoted
 from reading.script.script import BlockKind, LeftOutText, Script, ScriptChapter
@@ -70,7 +70,7 @@ def with_bare_headings_joined(script: Script) -> Script:
     for index, chapter in enumerate(script.chapters):
         start = chapter.start if start is None else start
         if index in bare:
-            parts += [chapter.title] if _is_part(chapter.title) else []
+            parts += [chapter.title] if is_part(chapter.title) else []
         else:
             chapters.append(ScriptChapter(chapter.id, ", ".join(filter(None, (*parts, chapter.title))), start))
             parts, start = [], None
@@ -96,8 +96,3 @@ def _bare(script: Script) -> frozenset[int]:
 def _lasts(text: str) -> bool:
     # What is so long takes longer for sure.
     return len(text) >= LEAST_MS or expected_audio_ms(text) >= LEAST_MS
-
-
-def _is_part(title: str) -> bool:
-    label = read_label(title)
-    return label is not None and label.kind in PARTS

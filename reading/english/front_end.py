@@ -84,7 +84,7 @@ def respell_english(text: str, start: int, end: int) -> Iterator[Replacement]:
     """Replacements for text[start:end], in order."""
     at = start
     for match in _WORD.finditer(text, start, end):
-        if match.end() <= at or _is_plain(text, match):
+        if match.end() <= at or is_prose(match.group(), text[max(0, match.start() - 15) : match.start()]):
             continue
         first, last = max(at, match.start()), match.end()
         found = _item(text, first, last, end)
@@ -101,10 +101,6 @@ def is_prose(word: str, before: str) -> bool:
     if _PLAIN.match(word) is None or word in _SHORT:
         return False
     return word[0] != "I" or len(word) > 1 or _COUNTED_BEFORE.search(before, max(0, len(before) - 14)) is None
-
-
-def _is_plain(text: str, match: re.Match[str]) -> bool:
-    return is_prose(match.group(), text[max(0, match.start() - 15) : match.start()])
 
 
 def _item(text: str, first: int, last: int, end: int) -> Replacement | None:

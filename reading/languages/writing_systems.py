@@ -96,7 +96,7 @@ def find_foreign(parts: Sequence[str], languages: Collection[str]) -> ForeignTex
         units_own += begins
         for sentence in _SENTENCE.finditer(part, begins):
             letter = foreign.search(part, *sentence.span())
-            in_foreign, in_own = (_units(pattern, sentence.group()) for pattern in (foreign, own))
+            in_foreign, in_own = (speech_units("".join(each.findall(sentence.group()))) for each in (foreign, own))
             if letter is not None and in_foreign >= LEAST_UNITS and in_foreign > in_own:
                 return ForeignText(number, letter.start(), _script_of(letter.group()))
             units_foreign, units_own = units_foreign + in_foreign, units_own + in_own
@@ -116,10 +116,6 @@ def foreign_text_detail(script: str, start: int, model: str, languages: Collecti
         f"from character {start} on the text is in {script}, which no language of {model} is written with; "
         f"it speaks: {spoken}"
     )
-
-
-def _units(pattern: re.Pattern[str], sentence: str) -> int:
-    return speech_units("".join(pattern.findall(sentence)))
 
 
 def _sentence_start(text: str, position: int) -> int:

@@ -38,9 +38,7 @@ KOREAN = Numerals("영일이삼사오육칠팔구", "십백천", "만억조", " 
 
 _CHINESE_UNITS = {"km": "公里", "cm": "厘米", "mm": "毫米", "kg": "公斤", "mg": "毫克", "°C": "摄氏度", "℃": "摄氏度"}
 _JAPANESE_UNITS = table(
-    """
-    km=キロメートル|cm=センチメートル|mm=ミリメートル|kg=キログラム|mg=ミリグラム|%=パーセント|％=パーセント|°C=度|℃=度
-    """
+    "km=キロメートル|cm=センチメートル|mm=ミリメートル|kg=キログラム|mg=ミリグラム|%=パーセント|％=パーセント|°C=度|℃=度"
 )
 _KOREAN_UNITS = table(
     """
@@ -83,7 +81,8 @@ def words_of(numerals: Numerals, number: int) -> str:
         if four:
             words = _below_myriad(numerals, four, is_first=rest == 0)
             if myriad:
-                words = "" if four == 1 and rest == 0 and _drops_one(numerals, myriad) else words
+                # 만 in Korean; 一万 in Japanese and Chinese keeps its one.
+                words = "" if four == 1 and rest == 0 and numerals is KOREAN and myriad == 1 else words
                 words += numerals.myriads[myriad - 1]
             if groups and not lower_is_full and numerals.skipped and not groups[0].startswith(numerals.skipped):
                 groups[0] = numerals.skipped + groups[0]
@@ -91,11 +90,6 @@ def words_of(numerals: Numerals, number: int) -> str:
         lower_is_full = four >= 10 ** (_FOUR - 1)
         myriad += 1
     return numerals.gap.join(groups)
-
-
-def _drops_one(numerals: Numerals, myriad: int) -> bool:
-    """만 in Korean; 一万 in Japanese and Chinese keeps its one."""
-    return numerals is KOREAN and myriad == 1
 
 
 def _below_myriad(numerals: Numerals, number: int, *, is_first: bool) -> str:

@@ -105,7 +105,8 @@ class SegmentComposer:
             piece = word
         self._text += piece
         self._ready.append(SegmentPiece(self._segment, piece))
-        if self._is_long and CLAUSE_END.search(f"{word} ") is not None:
+        is_long = speech_units(self._text) > CLAUSE_SHARE * self._bounds.max_chars
+        if is_long and CLAUSE_END.search(f"{word} ") is not None:
             self._end_segment(self._pauses.cut_s, is_cut=True)
 
     def _end_sentence(self, end: SentenceEnd) -> None:
@@ -124,10 +125,6 @@ class SegmentComposer:
 
     def _fits(self, text: str) -> bool:
         return speech_units(text) <= self._bounds.max_chars and len(text.encode()) <= self._bounds.max_bytes
-
-    @property
-    def _is_long(self) -> bool:
-        return speech_units(self._text) > CLAUSE_SHARE * self._bounds.max_chars
 
     def _fitting(self, word: str) -> Iterator[str]:
         """The word, or parts of one that no segment has room for."""

@@ -192,6 +192,13 @@ class Functions:
             return [error]
 
 
+class FunctionCalls:
+    """What calls the functions under one key prefix. Safe to share between threads, as the client is."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
+        self._functions = Functions(redis, key_prefix, clock)
+
+
 class AsyncFunctions:
     """As `Functions`, for the event loop."""
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import redis
-
 from rhapsode.contract.jobs.states import JobClass, JobState
-from storage.database.functions import Arguments, Clock, Functions, Reply
+from storage.database.functions import Arguments, FunctionCalls, Reply
 from storage.ids import TenantId, WorkQueue
 from storage.jobs.record import JobRecord
 
@@ -47,11 +45,8 @@ class QueuePosition:
         return min(audio_s / (self.pace * self.share), max(audio_s, self.backlog_audio_s) / self.pace)
 
 
-class QueuePositions:
+class QueuePositions(FunctionCalls):
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
-
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
-        self._functions = Functions(redis, key_prefix, clock)
 
     def of_job(self, job: JobRecord) -> QueuePosition:
         """Raises `StoreUnavailable`."""

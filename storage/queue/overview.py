@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import redis
 from pydantic import TypeAdapter
 
 from rhapsode.contract.jobs.states import JobClass
-from storage.database.functions import Clock, Functions
+from storage.database.functions import FunctionCalls
 from storage.recovery.audit_log import AuditRecord, decode_audit
 
 
@@ -84,11 +83,8 @@ class Overview:
 _OVERVIEW = TypeAdapter(Overview)
 
 
-class QueueOverviews:
+class QueueOverviews(FunctionCalls):
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
-
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
-        self._functions = Functions(redis, key_prefix, clock)
 
     def read(self) -> Overview:
         """Raises `StoreUnavailable`."""

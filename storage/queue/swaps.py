@@ -5,9 +5,7 @@ Nothing of the queue rests on it: a note that is lost has a second worker come a
 
 from __future__ import annotations
 
-import redis
-
-from storage.database.functions import Clock, Functions
+from storage.database.functions import FunctionCalls
 from storage.ids import WorkQueue
 
 SWAP_TTL_S = 60.0
@@ -18,11 +16,8 @@ REST_AFTER_FAILURE_S = 600.0
 """No worker tries a model again for so long after it failed to load."""
 
 
-class Swaps:
+class Swaps(FunctionCalls):
     """Safe to share between threads, as the client is. `clock` as of `JobStore`. All calls raise `StoreUnavailable`."""
-
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
-        self._functions = Functions(redis, key_prefix, clock)
 
     def begin(self, queue: WorkQueue, worker: str) -> bool:
         """Whether this worker may go there, or may go on; it says so again every `RENEW_INTERVAL_S`."""

@@ -44,8 +44,7 @@ INTERVAL_S = 1.0
 class RefusalCount:
     """Safe to share between threads."""
 
-    def __init__(self, interval_s: float = INTERVAL_S) -> None:
-        self._interval_s = interval_s
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._number = 0
 
@@ -55,7 +54,7 @@ class RefusalCount:
             is_first = self._number == 0 and number > 0
             self._number += number
         if is_first:
-            timer = threading.Timer(self._interval_s, self._tell)
+            timer = threading.Timer(INTERVAL_S, self._tell)
             timer.daemon = True
             timer.start()
 

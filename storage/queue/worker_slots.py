@@ -6,9 +6,7 @@ whether its waiting job has a worker at all. Nothing else uses them: an unlisted
 
 from __future__ import annotations
 
-import redis
-
-from storage.database.functions import Clock, Functions
+from storage.database.functions import FunctionCalls
 from storage.ids import WorkQueue
 
 ANNOUNCE_INTERVAL_S = 10.0
@@ -17,11 +15,8 @@ TTL_S = 35.0
 """Three announcements may be late before a worker counts as gone."""
 
 
-class WorkerSlots:
+class WorkerSlots(FunctionCalls):
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
-
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
-        self._functions = Functions(redis, key_prefix, clock)
 
     def announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
         """This worker is there for the next `TTL_S`. Raises `StoreUnavailable`."""

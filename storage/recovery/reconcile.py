@@ -14,7 +14,7 @@ from typing import cast
 
 import redis
 
-from storage.database.functions import Clock, Functions
+from storage.database.functions import Functions
 from storage.database.keys import RedisKeys
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone, JobNotFound
 from storage.ids import JobId, drawn_at_ms
@@ -49,18 +49,16 @@ class ReconcileStep:
 
 
 class Reconciler:
-    """Every step is safe to repeat. `clock` as of `JobStore`."""
+    """Every step is safe to repeat."""
 
-    def __init__(
-        self, redis: redis.Redis, artifacts: ArtifactStore, key_prefix: str = "rhapsode", clock: Clock | None = None
-    ) -> None:
+    def __init__(self, redis: redis.Redis, artifacts: ArtifactStore, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
-        self._jobs = JobStore(redis, key_prefix, limits=None, clock=clock)
+        self._jobs = JobStore(redis, key_prefix, limits=None)
         self._artifacts = artifacts
         self._guard = StateGuard(redis, artifacts, key_prefix)
         self._key_prefix = key_prefix
         self._keys = RedisKeys(key_prefix)
-        self._functions = Functions(redis, key_prefix, clock)
+        self._functions = Functions(redis, key_prefix)
 
     def step(self, cursor: str | None) -> ReconcileStep:
         """The first step, without a cursor, also marks the unfinished jobs that Redis knows; the last one lets workers

@@ -14,7 +14,7 @@ import redis
 
 from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
-from storage.database.functions import Clock, Functions, Reply
+from storage.database.functions import Functions, Reply
 from storage.database.hashes import read_hashes
 from storage.database.keys import VoiceKeys
 from storage.database.pages import CHUNK, ListPage, scanned_page
@@ -61,16 +61,13 @@ class VoiceStore:
     """Safe to share between threads, as the client is.
 
     max_voices: for tenants without their own limit.
-    clock: as of `Functions`.
     """
 
-    def __init__(
-        self, redis: redis.Redis, key_prefix: str = "rhapsode", max_voices: int = MAX_VOICES, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", max_voices: int = MAX_VOICES) -> None:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)
         self._max_voices = max_voices
-        self._call = Functions(redis, key_prefix, clock).call
+        self._call = Functions(redis, key_prefix).call
 
     # Voices
 

@@ -7,7 +7,6 @@ do twice, and everything a janitor does is visible in its log.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -207,24 +206,20 @@ class Leadership:
     def __init__(self, lock: Callable[[], bool], janitor: Janitor) -> None:
         self._lock = lock
         self._janitor = janitor
-        self._held = threading.Event()
+        self._is_held = False
 
     def is_held(self) -> bool:
-        return self._held.is_set()
+        return self._is_held
 
     def renew(self) -> bool:
         try:
-            is_ours = self._lock()
+            self._is_held = self._lock()
         except StoreUnavailable as error:
             logger.warning("no lock", extra={"error": str(error)})
             self._janitor.redis_was_away()
-            is_ours = False
-        if is_ours:
-            self._held.set()
-        else:
-            self._held.clear()
-        _LEADER.set(is_ours)
-        return is_ours
+            self._is_held = False
+        _LEADER.set(self._is_held)
+        return self._is_held
 
 
 ORPHAN_AGE_S = 24 * 3600.0

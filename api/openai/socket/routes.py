@@ -75,7 +75,7 @@ async def speak_over_socket(socket: WebSocket) -> None:
         with services.live.sockets.place(caller.tenant) as place:
             services.live.speech.refuse_newcomers()
             socket.scope["state"][TENANT_FRAMES] = place.frames
-            rate_hz = await run_sync(_default_rate_hz, services)
+            rate_hz = await run_sync(lambda: choose_model(None, services.models.list()).sample_rate_hz)
             await socket.accept(protocol)
             await _serve(socket, services, caller, place, protocol, rate_hz)
     except HttpProblem as problem:
@@ -119,10 +119,6 @@ def _begins_request(first: str) -> bool:
     except HttpProblem:
         return False
     return isinstance(message, dict) and message.get("type") == "request.start"
-
-
-def _default_rate_hz(services: ApiServices) -> int:
-    return choose_model(None, services.models.list()).sample_rate_hz
 
 
 async def _deny(socket: WebSocket, problem: HttpProblem) -> None:

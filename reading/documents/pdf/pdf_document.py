@@ -23,7 +23,8 @@ from reading.documents.pdf.lines import PdfLine, Row, rows_of
 from reading.documents.pdf.paragraphs import paragraphs_of
 from reading.documents.pdf.runs import PdfPage
 from reading.documents.pdf.whole_words import whole_words
-from reading.documents.plain.numbering import PARTS, read_label
+from reading.documents.plain.contents import spelled
+from reading.documents.plain.numbering import is_part
 from reading.script.left_out import LeftOutList, quoted
 from reading.script.script import Script
 from reading.script.text_flow import TextFlow
@@ -186,7 +187,6 @@ MOST_PASSAGES = 500
 """Of a page, that are looked at for one bookmark."""
 
 _TOLERANCE = 4.0
-_WORD = re.compile(r"[^\W_]+")
 
 
 def chapter_places(outline: Sequence[Bookmark], passages: Sequence[Passage]) -> Mapping[int, tuple[str, ...]]:
@@ -208,7 +208,7 @@ def _chapters(outline: Sequence[Bookmark]) -> Iterable[Bookmark]:
     """The first level; both where that holds parts, or the book as a whole."""
     named = [each for each in outline if each.title and each.page >= 0]
     first = [each for each in named if each.level == 1]
-    has_parts = any((label := read_label(each.title)) is not None and label.kind in PARTS for each in first)
+    has_parts = any(is_part(each.title) for each in first)
     return named if has_parts or len(first) < LEAST_CHAPTERS else first
 
 
@@ -216,19 +216,15 @@ def _place(bookmark: Bookmark, passages: Sequence[Passage], first: int) -> int |
     """first: the first passage of the bookmark's page, or of a later one."""
     if first == len(passages):
         return None
-    wanted = _words(bookmark.title)
+    wanted = spelled(bookmark.title)
     below = None
     for index in range(first, min(len(passages), first + MOST_PASSAGES)):
         passage = passages[index]
         if passage.page != passages[first].page:
             break
-        said = _words(" ".join(passage.lines)[:400])
+        said = spelled(" ".join(passage.lines)[:400])
         if passage.level and wanted and (wanted in said or (said and said in wanted)):
             return index
         if below is None and passage.top <= bookmark.top + _TOLERANCE:
             below = index
     return first if below is None else below
-
-
-def _words(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))

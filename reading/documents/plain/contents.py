@@ -38,12 +38,12 @@ def keys_of(text: str) -> frozenset[str]:
     """What a line may be known by: all of its words, and those behind its number; without the page it leads to."""
     bare = _without_page(text)
     label = read_label(bare)
-    spelled = {_spelled(bare)}
+    found = {spelled(bare)}
     if label is not None:
-        spelled.add(_spelled(label.title))
+        found.add(spelled(label.title))
         if not label.is_bare:
-            spelled.add(f"{label.kind} {label.number}")
-    return frozenset(key for key in spelled if len(key) >= SHORTEST)
+            found.add(f"{label.kind} {label.number}")
+    return frozenset(key for key in found if len(key) >= SHORTEST)
 
 
 def find_contents(paragraphs: Sequence[TextParagraph]) -> Contents | None:
@@ -73,7 +73,7 @@ def _entries(paragraphs: Sequence[TextParagraph], first: int) -> tuple[list[tupl
         if _is_prose(paragraphs[index]):
             return entries, index
         for line in paragraphs[index].lines[1 if index == first else 0 :]:
-            keys, full = keys_of(line.text), _spelled(_without_page(line.text))
+            keys, full = keys_of(line.text), spelled(_without_page(line.text))
             if full in seen or (len(entries) > 1 and keys & entries[0][1]) or len(entries) >= MOST_LINES:
                 return entries, index
             seen.add(full)
@@ -133,5 +133,5 @@ def _without_page(text: str) -> str:
     return _PAGE.sub("", text) if len(text) < 200 else text
 
 
-def _spelled(text: str) -> str:
+def spelled(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))

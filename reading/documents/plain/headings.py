@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from reading.documents.plain.contents import keys_of
-from reading.documents.plain.numbering import CHAPTERS, PARTS, Label, is_named, read_label
+from reading.documents.plain.numbering import CHAPTERS, Label, is_named, is_part, read_label
 from reading.documents.plain.paragraphs import TextLine, TextParagraph
 
 MOST_LINES = 3
@@ -182,13 +182,8 @@ def _merged(headings: Sequence[Heading], paragraphs: Sequence[TextParagraph]) ->
     starts = {paragraph.end: following.start for paragraph, following in pairwise(paragraphs)}
     for each in headings:
         last = merged[-1] if merged else None
-        if each.begins and last and last.begins and _is_part(last) and starts.get(last.end) == each.start:
+        if each.begins and last and last.begins and is_part(last.lines[0].text) and starts.get(last.end) == each.start:
             merged[-1] = Heading((*last.lines, *each.lines), f"{last.begins}, {each.begins}")
         else:
             merged.append(each)
     return merged
-
-
-def _is_part(heading: Heading) -> bool:
-    label = read_label(heading.lines[0].text)
-    return label is not None and label.kind in PARTS

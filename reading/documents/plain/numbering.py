@@ -83,6 +83,12 @@ def read_label(text: str) -> Label | None:
     return _keyworded(text) or _east_asian(text) or _bare(text)
 
 
+def is_part(text: str) -> bool:
+    """Whether the line numbers what holds chapters."""
+    label = read_label(text)
+    return label is not None and label.kind in PARTS
+
+
 def is_named(text: str) -> bool:
     """PREFACE and its like, which stand alone."""
     return len(text) < 40 and text.rstrip(".:").casefold() in NAMED and not text[0].islower()

@@ -8,11 +8,7 @@ from reading.english.rule import DASH, END, LOOK_BACK, EnglishRule, before, rule
 from reading.languages.tables import one_of, table, words
 from reading.numbers.english_words import ordinal, year
 
-MONTHS = words(
-    """
-    January February March April May June July August September October November December
-    """
-)
+MONTHS = words("January February March April May June July August September October November December")
 SHORT_MONTHS = table(
     """
     Jan=January|Feb=February|Mar=March|Apr=April|Jun=June|Jul=July|Aug=August|Sep=September|Sept=September

@@ -35,11 +35,7 @@ _UNITS = {
     "¢": ("cent", "cents", ""),
     "₪": ("shekel", "shekels", ""),
 }
-_COUNTRIES = table(
-    """
-    US=U S|A=Australian|AU=Australian|C=Canadian|CA=Canadian|HK=Hong Kong|NZ=New Zealand
-    """
-)
+_COUNTRIES = table("US=U S|A=Australian|AU=Australian|C=Canadian|CA=Canadian|HK=Hong Kong|NZ=New Zealand")
 _SCALES = table(
     """
     k=thousand|K=thousand|m=million|M=million|mn=million|bn=billion|b=billion|B=billion|tn=trillion|trn=trillion

@@ -59,12 +59,8 @@ def _is_in_run(match: re.Match[str]) -> bool:
 
 def _is_loud(word: str) -> bool:
     return word in SHOUTED - {"A"} or (
-        len(word) >= _LEAST_LOUD - 1 and bool(_VOWEL.search(word)) and not _is_known(word)
+        len(word) >= _LEAST_LOUD - 1 and bool(_VOWEL.search(word)) and not (word in BY_LETTER or word in AS_WORD)
     )
-
-
-def _is_known(word: str) -> bool:
-    return word in BY_LETTER or word in AS_WORD
 
 
 def _quiet(match: re.Match[str]) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rhapsode.cli.clients import Answer
     from rhapsode.client.sync.operations import Operations
-    from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueTenant, QueueView, WorkerView
+    from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
 LOOK_S = 0.5
 WORKER_HEADINGS = ("worker", "state", "queue", "items", "slots", "batch", "pace")
@@ -68,7 +68,8 @@ def queues(common: CommonOptions) -> None:
         err=True,
     )
     if found.tenants:
-        echo(f"tenants: {'; '.join(map(_tenant_text, found.tenants))}", err=True)
+        held = (f"{each.tenant} {counted(each.jobs, 'job')}, {span(each.audio_s)} of audio" for each in found.tenants)
+        echo(f"tenants: {'; '.join(held)}", err=True)
     if totals.claims_held:
         echo(f"workers claim nothing: {totals.claims_held}", err=True)
     for queue in sorted({worker.queue or worker.role for worker in drained}):
@@ -193,10 +194,6 @@ def _queue_columns(queue: QueueView, rank: QueueClass) -> tuple[str, ...]:
         str(queue.workers),
         "-" if queue.pace is None else f"{queue.pace:.1f}x",
     )
-
-
-def _tenant_text(held: QueueTenant) -> str:
-    return f"{held.tenant} {counted(held.jobs, 'job')}, {span(held.audio_s)} of audio"
 
 
 def _dead_columns(item: DeadLetterView) -> tuple[str, ...]:

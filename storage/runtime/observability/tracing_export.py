@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -67,11 +67,7 @@ def _exporter(where: str, role: str) -> SpanExporter:
     folder.mkdir(parents=True, exist_ok=True)
     # Open for the life of the process, one line a span.
     file = (folder / f"{role}-{os.getpid()}.jsonl").open("a", buffering=1)
-    return ConsoleSpanExporter(out=file, formatter=_line)
-
-
-def _line(span: ReadableSpan) -> str:
-    return f"{span.to_json(indent=None)}\n"
+    return ConsoleSpanExporter(out=file, formatter=lambda span: f"{span.to_json(indent=None)}\n")
 
 
 def _context(parent: str) -> Context | None:

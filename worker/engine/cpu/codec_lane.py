@@ -7,6 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -66,11 +67,10 @@ class ThreadedCodecLane:
         self._streamed: dict[RequestState, _Job] = {}
 
     def start(self, client: CodecClient) -> None:
-        def decode() -> None:
-            client.run_guarded(lambda: self._run(client))
-
+        run = partial(self._run, client)
         self._threads = tuple(
-            threading.Thread(target=decode, name=f"codec-lane-{n}", daemon=True) for n in range(_NUM_THREADS)
+            threading.Thread(target=client.run_guarded, args=(run,), name=f"codec-lane-{n}", daemon=True)
+            for n in range(_NUM_THREADS)
         )
         for thread in self._threads:
             thread.start()

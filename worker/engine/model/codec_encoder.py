@@ -75,27 +75,21 @@ class _ConvStack(nn.Module):
             layers += [_ResidualUnit(config, width), nn.ELU(), _CausalConv(width, 2 * width, 2 * stride, stride)]
             width *= 2
         layers += [nn.ELU(), _CausalConv(width, config.transformer.hidden_size, config.last_kernel_size)]
-        self.layers = nn.ModuleList(layers)
+        self.layers = nn.Sequential(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        for layer in self.layers:
-            x = layer(x)
-        return x
+        return self.layers(x)
 
 
 class _ResidualUnit(nn.Module):
     def __init__(self, config: CodecEncoderConfig, dim: int) -> None:
         super().__init__()
         narrow = dim // config.residual_compression
-        self.block = nn.ModuleList(
-            (nn.ELU(), _CausalConv(dim, narrow, config.residual_kernel_size), nn.ELU(), _CausalConv(narrow, dim, 1))
-        )
+        look_back, mix = _CausalConv(dim, narrow, config.residual_kernel_size), _CausalConv(narrow, dim, 1)
+        self.block = nn.Sequential(nn.ELU(), look_back, nn.ELU(), mix)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = x
-        for layer in self.block:
-            y = layer(y)
-        return x + y
+        return x + self.block(x)
 
 
 class _Transformer(nn.Module):

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import ReferenceAudio, VoicePrompt
@@ -37,11 +38,8 @@ class VoiceLane:
 
     def start(self, run_guarded: Callable[[Callable[[], None]], None], settle: Settle) -> None:
         """run_guarded: runs the lane's thread, as in `CodecClient`."""
-
-        def encode() -> None:
-            run_guarded(lambda: self._run(settle))
-
-        self._thread = threading.Thread(target=encode, name="voice-encoder", daemon=True)
+        run = partial(self._run, settle)
+        self._thread = threading.Thread(target=run_guarded, args=(run,), name="voice-encoder", daemon=True)
         self._thread.start()
 
     def put(self, reference: ReferenceAudio, future: Future[VoicePrompt]) -> None:

@@ -52,22 +52,10 @@ def with_s(stem: str, accent: Accent) -> str:
     return stem + (_weak(accent) if stem[-1] in "szʃʒʧʤ" else "") + "z"
 
 
-def _es(stem: str, accent: Accent) -> str:
-    return stem if stem[-1] in "sz" else with_s(stem, accent)
-
-
 def _ed(stem: str, accent: Accent) -> str:
     if stem[-1] in "pkfθʃsʧ":
         return stem + "t"
     return (_tapped(stem, accent) + _weak(accent) if stem[-1] in "dt" else stem) + "d"
-
-
-def _ing(stem: str, accent: Accent) -> str:
-    return _linked(stem, accent) + "ɪŋ"
-
-
-def _er(stem: str, accent: Accent) -> str:
-    return _linked(stem, accent) + ("ə" if accent is Accent.BRITISH else "əɹ")
 
 
 def _linked(stem: str, accent: Accent) -> str:
@@ -98,7 +86,7 @@ def _plus(british: str, american: str | None = None) -> _Join:
 
 _ENDINGS: tuple[tuple[str, _Join], ...] = (
     ("'s", with_s),
-    ("s'", _es),
+    ("s'", lambda stem, accent: stem if stem[-1] in "sz" else with_s(stem, accent)),
     ("'ll", _plus("əl")),
     ("'d", _plus("d")),
     ("'ve", _plus("əv")),
@@ -106,10 +94,10 @@ _ENDINGS: tuple[tuple[str, _Join], ...] = (
     ("men", _men),
     ("s", with_s),
     ("ed", _ed),
-    ("ing", _ing),
+    ("ing", lambda stem, accent: _linked(stem, accent) + "ɪŋ"),
     ("ly", _plus("li")),
     ("ness", _plus("nəs")),
     ("less", _plus("ləs")),
-    ("er", _er),
+    ("er", lambda stem, accent: _linked(stem, accent) + ("ə" if accent is Accent.BRITISH else "əɹ")),
     ("est", lambda stem, accent: _linked(stem, accent) + "ɪst"),
 )
