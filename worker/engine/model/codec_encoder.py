@@ -75,21 +75,27 @@ class _ConvStack(nn.Module):
             layers += [_ResidualUnit(config, width), nn.ELU(), _CausalConv(width, 2 * width, 2 * stride, stride)]
             width *= 2
         layers += [nn.ELU(), _CausalConv(width, config.transformer.hidden_size, config.last_kernel_size)]
-        self.layers = nn.Sequential(*layers)
+        self.layers = nn.ModuleList(layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layers(x)
+        for layer in self.layers:
+            x = layer(x)
+        return x
 
 
 class _ResidualUnit(nn.Module):
     def __init__(self, config: CodecEncoderConfig, dim: int) -> None:
         super().__init__()
         narrow = dim // config.residual_compression
-        look_back, mix = _CausalConv(dim, narrow, config.residual_kernel_size), _CausalConv(narrow, dim, 1)
-        self.block = nn.Sequential(nn.ELU(), look_back, nn.ELU(), mix)
+        self.block = nn.ModuleList(
+            (nn.ELU(), _CausalConv(dim, narrow, config.residual_kernel_size), nn.ELU(), _CausalConv(narrow, dim, 1))
+        )
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.block(x)
+        y = x
+        for layer in self.block:
+            y = layer(y)
+        return x + y
 
 
 class _Transformer(nn.Module):

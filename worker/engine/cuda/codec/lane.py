@@ -7,7 +7,6 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -80,8 +79,10 @@ class BatchedCodecLane:
         return LaneCounters(self._passes.counters.graph_hits, self._passes.counters.fallbacks)
 
     def start(self, client: CodecClient) -> None:
-        run = partial(self._run, client)
-        self._thread = threading.Thread(target=client.run_guarded, args=(run,), name="codec-lane", daemon=True)
+        def decode() -> None:
+            client.run_guarded(lambda: self._run(client))
+
+        self._thread = threading.Thread(target=decode, name="codec-lane", daemon=True)
         self._thread.start()
 
     def put_part(self, part: SpeechPart) -> None:

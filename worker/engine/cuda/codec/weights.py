@@ -13,7 +13,7 @@ from worker.engine.cuda.codec.kernels.depthwise_norm import DepthwiseNormWeights
 from worker.engine.cuda.codec.kernels.snake import SnakeTable
 from worker.engine.model.codec_config import CodecTransformerConfig
 from worker.engine.model.codec_decoder import CodecDecoder, CodecDecoderBlock, ConvNeXt, ResidualUnit
-from worker.engine.model.codec_layers import CausalConv, CausalTransposedConv, SnakeBeta
+from worker.engine.model.codec_layers import CausalConv, CausalTransposedConv, PointwiseConv, SnakeBeta
 from worker.engine.model.codec_transformer import CodecTransformer, CodecTransformerLayer
 
 
@@ -129,6 +129,10 @@ def _linear(weight: Tensor, bias: Tensor, place: Placement) -> ConvWeights:
     return ConvWeights(place.matrix(weight.T[None]), place.vector(bias), dilation=1, channels=weight.shape[0])
 
 
+def _pointwise(layer: PointwiseConv, place: Placement) -> ConvWeights:
+    return _linear(layer.weight, layer.bias, place)
+
+
 def _transformer(transformer: CodecTransformer, place: Placement) -> CodecTransformerWeights:
     config = transformer.config
     half = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
@@ -190,5 +194,5 @@ def _unit(unit: ResidualUnit, place: Placement) -> UnitWeights:
         enter=SnakeTable.of(unit.act1, place.device),
         look_back=_conv(unit.conv1, place),
         between=SnakeTable.of(unit.act2, place.device),
-        mix=_linear(unit.conv2.weight, unit.conv2.bias, place),
+        mix=_pointwise(unit.conv2, place),
     )

@@ -44,7 +44,6 @@ class TritonOperations:
     silu_multiply_float8 = staticmethod(silu_multiply_float8)
     prompt_attention = staticmethod(prompt_attention)
     gather_codes = staticmethod(gather_codes)
-    draw_residual = staticmethod(draw_residual)
     finish_frame = staticmethod(finish_frame)
 
     def __init__(self, num_splits: int, arrivals: Tensor) -> None:
@@ -110,6 +109,11 @@ class TritonOperations:
 
     def draw_first(self, logits: Tensor, slots: Tensor, state: SlotState, codes: Tensor, finite: Tensor) -> None:
         draw_first(logits, slots, state, MIN_FRAMES, codes, finite)
+
+    def draw_residual(
+        self, logits: Tensor, codebook: int, slots: Tensor, state: SlotState, codes: Tensor, finite: Tensor
+    ) -> None:
+        draw_residual(logits, codebook, slots, state, codes, finite)
 
 
 class FewRowOperations(TritonOperations):
