@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from reading.cleaning.apostrophes import find_lost_apostrophes
-from reading.cleaning.hyphens import find_divided
+from reading.cleaning.parted_words import find_divided, find_lost_apostrophes
 from reading.script.script import Replacement, Script
 
 _PAGE_MARK = re.compile(r"[ \t]?[\[{](?:Pg|Page|p\.)[ \t]?(?:\d{1,4}|[ivxlc]{1,8})[\]}]", re.IGNORECASE)

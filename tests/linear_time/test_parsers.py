@@ -20,9 +20,8 @@ from api.jobs.segments.audio_routes import choose_format
 from api.jobs.submission.submission import parse_job_request
 from api.openai.orders import parse_wish
 from api.openai.socket.incoming_text import IncomingText
-from reading.cleaning.apostrophes import find_lost_apostrophes
 from reading.cleaning.cleaning import find_litter
-from reading.cleaning.hyphens import find_divided
+from reading.cleaning.parted_words import find_divided, find_lost_apostrophes
 from reading.dialogue.attribution import propose_speakers
 from reading.documents.by_format import read_document
 from reading.documents.characters import clean_text, decode_markup, decode_text
@@ -215,8 +214,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
         find_transcribers_notes(text, read_paragraphs(text))
     ),
     "reading.cleaning.cleaning.find_litter": lambda text: everything(find_litter(text, is_book=True)),
-    "reading.cleaning.apostrophes.find_lost_apostrophes": lambda text: everything(find_lost_apostrophes(text)),
-    "reading.cleaning.hyphens.find_divided": lambda text: everything(find_divided(text)),
+    "reading.cleaning.parted_words.find_lost_apostrophes": lambda text: everything(find_lost_apostrophes(text)),
+    "reading.cleaning.parted_words.find_divided": lambda text: everything(find_divided(text)),
     "reading.documents.plain.text_document.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
     "reading.documents.by_format.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
     "worker.speech.alignment.words.words_of": lambda text: everything(words_of(text)),

@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from reading.cleaning.hyphens import find_divided
+from reading.cleaning.parted_words import find_divided
 from reading.documents.pdf.headings import Passage
 from reading.documents.plain.edits import Edit, edited
 

@@ -1,7 +1,9 @@
-"""Words that were divided at a line's end, made whole: "won-" and "der".
+"""Words that a file parts, made whole.
 
-A word of the same text shows whether the hyphen belongs to it ("well-known"). Without such a word, the parts must not
-be among the commonest words. So a dash stays a dash.
+Divided at a line's end, as "won-" and "der": a word of the same text shows whether the hyphen belongs to it
+("well-known"). Without such a word, the parts must not be among the commonest words. So a dash stays a dash.
+
+English apostrophes that became spaces, as in "don t": old files of books often lost them so.
 """
 
 from __future__ import annotations
@@ -63,3 +65,24 @@ def _spoken(left: str, right: str, *, is_line_end: bool, words: Counter[str]) ->
     if is_compound:
         return "-" if is_line_end else None
     return ""
+
+
+_CERTAIN = re.compile(
+    r"\b(?:(?:ai|are|ca|could|did|do|does|had|has|have|is|must|need|sha|should|was|were|wo|would)n(?P<not>[ \u00a0])t"
+    r"|(?:I|he|it|she|they|we|who|you)(?P<verb>[ \u00a0])(?:ll|re|ve))(?![\w'’-])",
+    re.IGNORECASE,
+)
+_POSSIBLE = re.compile(
+    r"(?<=[^\W\d_]{2})(?P<s>[ \u00a0])s\b|\bI(?P<m>[ \u00a0])m\b|\b(?:I|he|it|she|they|we|who|you)(?P<d>[ \u00a0])d\b"
+    r"|\bo(?P<o>[ \u00a0])clock\b"
+)
+_KEPT = re.compile(r"[^\W\d_]['’][^\W\d_]")
+
+
+def find_lost_apostrophes(text: str) -> Iterator[Replacement]:
+    """The spaces in their places. A lone "s" is one only in a text that lost others and kept none."""
+    certain = list(_CERTAIN.finditer(text))
+    possible = [] if not certain or _KEPT.search(text) else list(_POSSIBLE.finditer(text))
+    for match in (*certain, *possible):
+        if match.lastgroup is not None:
+            yield Replacement(*match.span(match.lastgroup), spoken="’", written="’")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reading.cleaning.apostrophes import find_lost_apostrophes
+from reading.cleaning.parted_words import find_lost_apostrophes
 from rhapsode.contract.jobs.narration import Narration
 from storage.narration.spec import NarrationSpec
 from worker.planning.drafting.draft import DraftRequest, draft_plan
