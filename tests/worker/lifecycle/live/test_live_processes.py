@@ -248,9 +248,9 @@ def test_while_one_is_busy_the_idle_one_takes_streams_after_a_swap_was_refused(t
 
 def test_a_given_port_is_the_first_of_two(settings: WorkerSettings, engine: EngineProcess) -> None:
     port = _first_of_two_free_ports()
-    given = {**settings.model_dump(), "live_host": "127.0.0.1", "live_port": port}
+    given = {"live_host": "127.0.0.1", "live_port": port}
 
-    for live in _served(TwoLiveProcesses(**given), engine):
+    for live in _served(TwoLiveProcesses(**settings.model_dump()).model_copy(update=given), engine):
         assert [each.url for each in live.addresses()] == [f"ws://127.0.0.1:{port}", f"ws://127.0.0.1:{port + 1}"]
 
 
