@@ -108,7 +108,7 @@ def minute_of(
     reports = _reports_of_responsive(workers)
     steps = [report.engine.step_ms for report in reports if report.engine and report.engine.step_ms is not None]
     classes = [seen for queue in overview.queues for seen in queue.classes.values()]
-    slowest = max(classes, key=lambda seen: seen.oldest_wait_ms or 0)
+    slowest = max(classes, key=lambda seen: -1 if seen.oldest_wait_ms is None else seen.oldest_wait_ms)
     return FleetMinute(
         at=moment(at_ms),
         workers=len(reports),

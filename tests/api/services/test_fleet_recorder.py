@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 import redis
 
 from api.services.fleet_recorder import FleetRecorder, mean_pace, recording
 from api.services.fleet_view import minute_of
+from rhapsode.contract.jobs.states import JobClass
 from rhapsode.contract.operators.fleet import EngineState
 from storage.jobs.record import JobError
 from storage.live.address import LiveAddress
 from storage.queue.dead_letters import DeadLetters
 from storage.queue.fleet_history import MINUTE_MS, FleetHistoryStore
-from storage.queue.overview import QueueOverviews
+from storage.queue.overview import ClassOverview, QueueOverview, QueueOverviews
 from storage.queue.worker_registry import (
     ListedWorker,
     WorkerRegistry,
@@ -66,6 +68,16 @@ def test_a_point_sums_up_the_workers_that_respond(redis_client: redis.Redis) -> 
     assert (point.workers, point.audio_s_per_s, point.batch_fill, point.given_up) == (2, 38.5, 0.4, 3)
     assert (point.step_ms_p50, point.step_ms_most, point.live_streams) == (22.0, 24.0, 6)
     assert (point.backlog_audio_s, point.drain_s, point.unfinished_jobs, point.oldest_wait_s) == (0.0, 0.0, 0, None)
+
+
+def test_a_job_that_began_to_wait_this_millisecond_is_in_the_point(redis_client: redis.Redis) -> None:
+    waiting = ClassOverview(backlog_ms=4_000, jobs=1, tenants=1, oldest_wait_ms=0, wait_p50_ms=0, wait_p95_ms=0)
+    classes = {JobClass.BULK: ClassOverview(0, 0, 0), JobClass.INTERACTIVE: waiting}
+    queue = QueueOverview("gpu.m", ready_items=1, slots=4, pace=0.0, batch_pace=0.0, classes=classes)
+
+    point = minute_of(replace(QueueOverviews(redis_client).read(), queues=(queue,)), (), AT_MS, None, 0)
+
+    assert (point.oldest_wait_s, point.wait_p50_s, point.wait_p95_s) == (0.0, 0.0, 0.0)
 
 
 def test_a_point_without_workers_has_no_measurements(redis_client: redis.Redis) -> None:

@@ -53,7 +53,8 @@ def decoders() -> list[int]:
 
 def kill_decoders() -> None:
     for pid in decoders():
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            os.kill(pid, signal.SIGKILL)
 
 
 def spoken(engine: Engine, request: SpeechRequest) -> tuple[Speech, list[SpeechChunk]]:
