@@ -109,7 +109,7 @@ class WorkerSettings(ItemSettings):
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
     whisper_model: Path | None = None
     live_host: Annotated[str, AfterValidator(check_host)] = Field(default="", pattern=r"^[A-Za-z0-9.:_-]*$")
-    live_port: int = Field(default=0, ge=0, le=65_535)
+    live_port: int = Field(default=0, ge=0, le=65_536 - MOST_ADDRESSES)
     live_tls_certificate: Path | None = None
     live_tls_key: Path | None = None
     live_tls_name: str = ""

@@ -139,6 +139,13 @@ def test_a_second_live_process_wants_cores_and_slots(
     assert load_settings(WorkerSettings).num_live_processes == processes
 
 
+def test_a_live_port_leaves_room_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_LIVE_PORT", "65535")
+
+    with pytest.raises(SettingsError, match="RHAPSODE_LIVE_PORT"):
+        load_settings(WorkerSettings)
+
+
 def test_the_fake_engine_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RHAPSODE_ENGINE", "fake")
     monkeypatch.setenv("RHAPSODE_FAKE_STEP_S", "0.5")

@@ -187,14 +187,16 @@ class Kept(ABC, Generic[C]):
 
 
 class Counted(Collector):
-    """What several processes measure. Of one that ended, what it counted stays true."""
+    """What several processes measure. Of one that ended, what it counted stays true. Any thread may call."""
 
     def __init__(self) -> None:
+        self._keeping = threading.Lock()
         self._ended: Sequence[Metric] = ()
 
     def keep_counts(self, metrics: Sequence[Metric]) -> None:
         """Of a process that ended."""
-        self._ended = added_up((*self._ended, *(each for each in metrics if each.type != "gauge")))
+        with self._keeping:
+            self._ended = added_up((*self._ended, *(each for each in metrics if each.type != "gauge")))
 
     def collect(self) -> Iterable[Metric]:
         return (*self._ended, *self._measured())

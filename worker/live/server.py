@@ -90,7 +90,7 @@ class LiveServer:
         logger.info("live speech served", extra={"host": self._binding.host, "port": self._port})
 
     def addresses(self) -> tuple[LiveAddress, ...]:
-        """The one."""
+        """Of this one server."""
         return (self.address(),)
 
     def address(self) -> LiveAddress:
