@@ -181,7 +181,7 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     page.keyboard.press("Enter")
     # The text is what comes next.
     page.keyboard.press("Tab")
-    expect(page.get_by_label("Text", exact=True)).to_be_focused()
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_be_focused()
     page.keyboard.type("A short story for the keyboard. It has two sentences.")
     reach(page, "Narrate")
     page.keyboard.press("Enter")

@@ -35,7 +35,7 @@ def page(open_at: OpenPage, public_url: str) -> Page:
 
 
 def test_a_text_is_narrated_and_its_file_downloaded(page: Page) -> None:
-    page.get_by_label("Text", exact=True).fill("Words behind a proxy.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("Words behind a proxy.")
     page.get_by_role("button", name="Narrate", exact=True).click()
 
     expect(page.get_by_role("heading", level=1, name="Words behind a proxy.")).to_be_visible()
@@ -46,7 +46,7 @@ def test_a_text_is_narrated_and_its_file_downloaded(page: Page) -> None:
 
 def test_live_speech_is_heard(open_at: OpenPage, public_url: str) -> None:
     page = open_at(public_url, "live")
-    page.get_by_label("Text", exact=True).fill("Words behind a proxy, spoken at once, and for some time.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("Words behind a proxy, spoken at once, and for some time.")
     page.get_by_role("button", name="Speak").click()
 
     expect(page.locator("#first-audio")).to_have_text(SECONDS)

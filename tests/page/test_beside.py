@@ -21,6 +21,7 @@ from rhapsode.client.request_options import LoudnessFields
 from rhapsode.contract.jobs.narration import Narration
 from tests.page.conftest import OpenPage
 from tests.page.texts import story
+from tests.waiting import until
 
 Shoot = Callable[[Page, str], None]
 
@@ -233,6 +234,8 @@ def test_an_old_link_says_so_where_it_was_heard_before(client: Rhapsode, chromiu
     plays(friend)
     client.segments.edit(job, 0, text="This is new.")
     client.wait(job)
+    # The earlier file is deleted after the job has succeeded.
+    until(lambda: httpx.get(link).status_code == 404)
 
     friend.goto("about:blank")
     friend.goto(link)

@@ -32,7 +32,7 @@ LOOKS = [(width, scheme) for width in (390, 1280) for scheme in ("light", "dark"
 
 def find(page: Page, text: str) -> Locator:
     """The region that shows who speaks in a text."""
-    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("textbox", name="Text", exact=True).fill(text)
     page.get_by_role("button", name="Find who speaks").click()
     studio = page.get_by_role("region", name="Who speaks")
     expect(studio).to_be_visible()
@@ -111,7 +111,7 @@ def test_what_was_decided_is_kept_while_the_text_is_read_again(open_page: OpenPa
     choose(line(studio, "Who is there?").get_by_role("combobox"), "Narrator")
 
     studio.get_by_role("button", name="Back to the text").click()
-    expect(page.get_by_label("Text", exact=True)).to_have_value(STORY)
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value(STORY)
     page.get_by_role("button", name="Find who speaks").click()
     expect(line(studio, "Who is there?").get_by_role("combobox")).to_have_value("")
 
@@ -161,7 +161,7 @@ def test_a_name_is_typed_for_a_line_and_another_is_changed(open_page: OpenPage, 
     # All this is kept: for another text, and when the page is loaded again.
     page.reload()
     until_ready(page)
-    expect(page.get_by_label("Text", exact=True)).to_have_value(STORY)
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value(STORY)
     studio = find(page, STORY.replace("cat", "dog"))
     expect(line(studio, "Who is there?").get_by_role("combobox")).to_have_value("The postman")
     studio.get_by_role("button", name="Narrate with this cast").click()

@@ -14,7 +14,7 @@ TEXT = "Maren was the last to reach the ferry.\n\nNobody helped her."
 
 def begun(page: Page) -> None:
     """A text with choices, also in the folded part."""
-    page.get_by_label("Text", exact=True).fill(TEXT)
+    page.get_by_role("textbox", name="Text", exact=True).fill(TEXT)
     page.get_by_label("Title", exact=True).fill("The ferry")
     page.get_by_label("Voice", exact=True).select_option("tom")
     page.locator(".choice", has_text="MP3").click()
@@ -32,7 +32,7 @@ def leave(page: Page) -> None:
 
 
 def expect_kept(page: Page) -> None:
-    expect(page.get_by_label("Text", exact=True)).to_have_value(TEXT)
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value(TEXT)
     expect(page.get_by_label("Title", exact=True)).to_have_value("The ferry")
     expect(page.get_by_label("Voice", exact=True)).to_have_value("tom")
     expect(page.get_by_label("MP3", exact=True)).to_be_checked()
@@ -71,7 +71,7 @@ def test_an_ordered_narration_leaves_its_voice_alone(open_page: OpenPage) -> Non
     page.get_by_role("link", name="New narration").click()
     expect(page.get_by_role("heading", name="New narration")).to_be_visible()
     for _ in range(2):
-        expect(page.get_by_label("Text", exact=True)).to_have_value("")
+        expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value("")
         expect(page.get_by_label("Title", exact=True)).to_have_value("")
         expect(page.get_by_label("MP3", exact=True)).not_to_be_checked()
         expect(page.get_by_label("WAV", exact=True)).to_be_checked()
@@ -98,7 +98,7 @@ def test_a_file_is_kept_between_sections_and_named_after_a_reload(open_page: Ope
 
 def test_a_full_store_and_a_long_text_are_no_trouble(open_page: OpenPage) -> None:
     page = open_page()
-    page.get_by_label("Text", exact=True).fill("long " * 110_000)
+    page.get_by_role("textbox", name="Text", exact=True).fill("long " * 110_000)
     page.get_by_label("Title", exact=True).fill("Long")
     leave(page)
     kept = json.loads(page.evaluate("sessionStorage.getItem('rhapsode.draft')"))["fields"]
@@ -111,7 +111,7 @@ def test_a_full_store_and_a_long_text_are_no_trouble(open_page: OpenPage) -> Non
         }
     }""")
     page.get_by_role("link", name="Narrations", exact=True).click()
-    page.get_by_label("Text", exact=True).fill("The store is full now. " * 40)
+    page.get_by_role("textbox", name="Text", exact=True).fill("The store is full now. " * 40)
     leave(page)
     assert page.evaluate("sessionStorage.getItem('rhapsode.draft')") is None
     page.evaluate("sessionStorage.clear()")

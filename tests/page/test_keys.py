@@ -44,7 +44,7 @@ def test_a_key_is_asked_for_used_and_forgotten_with_the_tab(open_at: OpenPage, l
     dialog.get_by_role("button", name="Use this key").click()
     expect(dialog).to_be_hidden()
     expect(page.get_by_label("Voice")).to_contain_text("Alice")
-    page.get_by_label("Text", exact=True).fill("Words behind a key.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("Words behind a key.")
     page.get_by_role("button", name="Narrate", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Words behind a key.")).to_be_visible()
 

@@ -26,7 +26,7 @@ def test_a_text_is_heard_while_it_is_spoken(open_page: OpenPage, client: Rhapsod
     with client.stream_speech(TEXT) as stream:
         audio_s = sum(chunk.duration_s for chunk in stream)
     page = open_page("live")
-    page.get_by_label("Text", exact=True).fill(TEXT)
+    page.get_by_role("textbox", name="Text", exact=True).fill(TEXT)
     page.get_by_role("button", name="Speak").click()
 
     expect(page.locator("#first-audio")).to_have_text(SECONDS)
@@ -45,8 +45,8 @@ def seconds(page: Page) -> int:
 
 def test_who_stops_it_hears_nothing_more(open_page: OpenPage) -> None:
     page = open_page("live")
-    page.get_by_label("Text", exact=True).fill(f"{TEXT} " * 20)
-    page.get_by_label("Text", exact=True).press("Control+Enter")
+    page.get_by_role("textbox", name="Text", exact=True).fill(f"{TEXT} " * 20)
+    page.get_by_role("textbox", name="Text", exact=True).press("Control+Enter")
     page.wait_for_function(IS_LOUD)
     page.get_by_role("button", name="Stop").click()
 
@@ -67,7 +67,7 @@ def test_a_text_is_heard_while_it_is_written(open_page: OpenPage, shoot: Shoot) 
     page.on("websocket", note)
     page.get_by_label("Speak while I write").check()
     page.get_by_role("button", name="Start").click()
-    field = page.get_by_label("Text", exact=True)
+    field = page.get_by_role("textbox", name="Text", exact=True)
     field.press_sequentially("The wind and the sun were ")
     # It is not whole, and heard.
     expect(page.locator("#first-audio")).to_have_text(SECONDS)
@@ -92,8 +92,8 @@ def test_what_the_server_refuses_is_said_in_its_words(open_page: OpenPage) -> No
     page.route("**/v1/audio/speech", refuse)
     page.get_by_role("button", name="Speak").click()
     expect(page.get_by_role("alert")).to_have_text("Write a text first.")
-    expect(page.get_by_label("Text", exact=True)).to_be_focused()
-    page.get_by_label("Text", exact=True).fill(TEXT)
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_be_focused()
+    page.get_by_role("textbox", name="Text", exact=True).fill(TEXT)
     page.get_by_role("button", name="Speak").click()
 
     expect(page.get_by_role("alert")).to_have_text("all 4 live places are taken")
@@ -109,4 +109,4 @@ def test_it_has_an_address_of_its_own(open_page: OpenPage, stack: Stack) -> None
     expect(page.get_by_role("heading", level=1, name="Live")).to_be_visible()
     expect(page.get_by_role("link", name="Live")).to_have_attribute("aria-current", "page")
     page.get_by_role("link", name="Narrations").click()
-    expect(page.get_by_label("Text", exact=True)).to_have_attribute("id", "text")
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_attribute("id", "text")

@@ -31,7 +31,7 @@ def expect_state(page: Page, state: str) -> None:
 
 
 def submit(page: Page, text: str) -> None:
-    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("textbox", name="Text", exact=True).fill(text)
     page.get_by_role("button", name="Narrate", exact=True).click()
     page.wait_for_selector(".job-title:not(:text-is('…'))")
 
@@ -66,7 +66,7 @@ def test_a_text_is_narrated_watched_heard_and_downloaded(
     page = open_page()
     # Long enough that a busy machine pauses it before its end.
     text = story(40)
-    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("textbox", name="Text", exact=True).fill(text)
     page.get_by_role("button", name="How long will it be?").click()
     expect(page.locator(".estimate")).to_have_text(re.compile(r"\d+ passages, about .* of speech"))
 
@@ -204,7 +204,7 @@ def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -
     expect(page.get_by_role("group", name="Delivered as (one or more)")).to_be_hidden()
     expect(page.get_by_label("Even loudness")).to_be_hidden()
     page.get_by_label("Subtitles (SRT and WebVTT)").check()
-    page.get_by_label("Text", exact=True).fill("Words.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("Words.")
     sent = refused_orders(page)
 
     page.get_by_role("button", name="Narrate", exact=True).click()
@@ -223,7 +223,7 @@ def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage)
     page.set_input_files("#document", {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG"})
     expect(page.get_by_role("alert").filter(has_text="photo.png cannot be read")).to_be_visible()
 
-    page.get_by_label("Text", exact=True).fill("Words.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("Words.")
     page.locator(".choice", has_text="WAV").click()
     page.get_by_role("button", name="Narrate", exact=True).click()
     # The server's own words, with the field they are about.
@@ -359,7 +359,7 @@ def test_an_order_says_all_that_was_filled_in(open_page: OpenPage) -> None:
     page.get_by_label("Folder in the service's bucket").fill("books/42/")
     page.get_by_label("Webhook").fill("https://example.org/told")
     page.get_by_label("The text is SSML").check()
-    page.get_by_label("Text", exact=True).fill("<speak>Words.</speak>")
+    page.get_by_role("textbox", name="Text", exact=True).fill("<speak>Words.</speak>")
     expect(page.locator(".counter")).to_contain_text("of speech")
     sent = refused_orders(page)
 
@@ -379,7 +379,7 @@ def test_a_chosen_dictionary_respells_the_narration(open_page: OpenPage, client:
     page = open_page()
     page.get_by_text("More choices").click()
     page.get_by_label("Pronunciation dictionaries").select_option(label="sailors")
-    page.get_by_label("Text", exact=True).fill("The bosun slept.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("The bosun slept.")
 
     page.get_by_role("button", name="Narrate", exact=True).click()
 

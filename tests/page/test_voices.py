@@ -134,7 +134,7 @@ def test_a_voice_of_many_is_found_by_sex_and_accent(
     search.fill("")
     expect(voice.locator("option")).to_have_count(28)
     expect(voice).to_have_value("bf_emma")
-    page.get_by_label("Text", exact=True).fill("The ferry is late.")
+    page.get_by_role("textbox", name="Text", exact=True).fill("The ferry is late.")
     page.get_by_role("button", name="Narrate", exact=True).click()
     expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
     with Rhapsode(kokoro.url) as client:
