@@ -46,7 +46,9 @@ def test_a_text_is_narrated_and_its_file_downloaded(page: Page) -> None:
 
 def test_live_speech_is_heard(open_at: OpenPage, public_url: str) -> None:
     page = open_at(public_url, "live")
-    page.get_by_role("textbox", name="Text", exact=True).fill("Words behind a proxy, spoken at once, and for some time.")
+    page.get_by_role("textbox", name="Text", exact=True).fill(
+        "Words behind a proxy, spoken at once, and for some time."
+    )
     page.get_by_role("button", name="Speak").click()
 
     expect(page.locator("#first-audio")).to_have_text(SECONDS)

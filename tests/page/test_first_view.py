@@ -27,8 +27,10 @@ def test_it_is_light(open_page: OpenPage, client: Rhapsode, stack: Stack) -> Non
     expect(page.locator("#language option")).not_to_have_count(1)
     page.wait_for_load_state("networkidle")
 
-    costs = {each.url: each.sizes() for each in asked}
-    assert len(asked) <= MOST_REQUESTS, sorted(costs)
+    # Not every build of Chromium asks for the icon.
+    counted = [each for each in asked if not each.url.endswith("/icon.svg")]
+    costs = {each.url: each.sizes() for each in counted}
+    assert len(counted) <= MOST_REQUESTS, sorted(costs)
     # Answers of the API grow with what the server has to list.
     own = [each for url, each in costs.items() if "/v1/" not in url]
     sent = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in own)
