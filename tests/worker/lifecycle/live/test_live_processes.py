@@ -8,7 +8,9 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
 from storage.live.address import LiveAddress
@@ -97,6 +99,18 @@ def _pids() -> list[int]:
 def _pid() -> int:
     (pid,) = _pids()
     return pid
+
+
+def _pid_at(address: LiveAddress) -> int:
+    """They start at the same time, so that their ids say nothing of their order."""
+    port = urlsplit(address.url).port
+    (pid,) = (each for each in _pids() if port in _ports_of(each))
+    return pid
+
+
+def _ports_of(pid: int) -> set[int]:
+    sockets = psutil.Process(pid).net_connections("tcp")
+    return {each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN}
 
 
 def _is_served_anew(live: LiveProcesses, before: LiveAddress) -> bool:
@@ -224,7 +238,7 @@ def test_a_killed_one_leaves_the_other_its_streams_and_the_counts_of_both(two: L
         caller.open("s", an_order(LONG))
         caller.until(lambda: len(caller.streams["s"].all_samples) > 0)
         until(lambda: two.num_streams == 1)
-        os.kill(_pids()[0], signal.SIGKILL)
+        os.kill(_pid_at(first), signal.SIGKILL)
         until(lambda: len(tokens := {each.token for each in two.addresses()}) == 2 and first.token not in tokens)
         end = caller.hear("s").end
 
