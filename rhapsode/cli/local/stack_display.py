@@ -12,18 +12,7 @@ from rich.console import Console
 from rhapsode.cli.formatting import span
 from rhapsode.cli.local.plan_table import machine_line, plan_lines
 from rhapsode.cli.local.requirements import require_stack_packages
-from rhapsode.stack.events import (
-    OrphansEnded,
-    ProcessEnded,
-    ProcessesPlanned,
-    ProcessKilled,
-    ProcessRestarted,
-    StackEvent,
-    StackReady,
-    StateUnwritten,
-    Stopping,
-    WaitingFor,
-)
+from rhapsode.stack import events
 from rhapsode.stack.options import StackOptions
 
 if TYPE_CHECKING:
@@ -41,28 +30,28 @@ class Narrator:
     def __init__(self, console: Console, spinner: Status) -> None:
         self._console = console
         self._spinner = spinner
-        self.ready: StackReady | None = None
+        self.ready: events.StackReady | None = None
 
-    def __call__(self, event: StackEvent) -> None:
+    def __call__(self, event: events.StackEvent) -> None:
         match event:
-            case ProcessesPlanned(plan):
+            case events.ProcessesPlanned(plan):
                 self._show(plan)
-            case WaitingFor(what):
+            case events.WaitingFor(what):
                 self._wait(what)
-            case StackReady():
+            case events.StackReady():
                 self.ready = event
-            case ProcessEnded(name, status, said, restart_s, log):
+            case events.ProcessEnded(name, status, said, restart_s, log):
                 reason = f": {said}" if said else ""
                 self.say(f"{name} {status}{reason}; starting it again in {restart_s:g} s (log: {log})")
-            case ProcessRestarted(name, pid):
+            case events.ProcessRestarted(name, pid):
                 self.say(f"{name} runs again (process {pid})")
-            case OrphansEnded(names):
+            case events.OrphansEnded(names):
                 self.say(f"ended processes that a killed stack had left: {', '.join(names)}")
-            case Stopping(names):
+            case events.Stopping(names):
                 self.say(f"stopping {' and '.join(names)}")
-            case ProcessKilled(name, grace_s):
+            case events.ProcessKilled(name, grace_s):
                 self.say(f"{name} did not end within {grace_s:g} s and was killed")
-            case StateUnwritten(file, reason):
+            case events.StateUnwritten(file, reason):
                 self.say(f"{file} cannot be written: {reason}; other commands may not find the server")
             case _:
                 assert_never(event)
@@ -88,14 +77,14 @@ class DurationNarrator(Narrator):
         self._data_dir = data_dir
         self._began_s = time.monotonic()
 
-    def __call__(self, event: StackEvent) -> None:
+    def __call__(self, event: events.StackEvent) -> None:
         match event:
-            case ProcessesPlanned():
+            case events.ProcessesPlanned():
                 """The plan is the same for every command."""
-            case StackReady(url, model, _):
+            case events.StackReady(url, model, _):
                 took = span(time.monotonic() - self._began_s)
                 self.say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")
-            case Stopping(names):
+            case events.Stopping(names):
                 self._spinner.update(f"stopping {' and '.join(names)}")
             case _:
                 super().__call__(event)

@@ -15,19 +15,8 @@ from rhapsode.cli.consoles import VisibleConsole
 from rhapsode.cli.formatting import span
 from rhapsode.cli.local.plan_table import machine_line, plan_facts
 from rhapsode.cli.local.stack_display import Narrator
+from rhapsode.stack import events
 from rhapsode.stack.errors import StackError
-from rhapsode.stack.events import (
-    OrphansEnded,
-    ProcessEnded,
-    ProcessesPlanned,
-    ProcessKilled,
-    ProcessRestarted,
-    StackEvent,
-    StackReady,
-    StateUnwritten,
-    Stopping,
-    WaitingFor,
-)
 from rhapsode.stack.layout import DataDir, default_data_dir
 from storage.runtime.observability.logs import configure_logging
 
@@ -45,7 +34,7 @@ class UpSentences(Narrator):
         """Open until the stack is ready."""
         return self._spinner
 
-    def greet(self, ready: StackReady, folder: DataDir, seconds: float) -> None:
+    def greet(self, ready: events.StackReady, folder: DataDir, seconds: float) -> None:
         where = "" if folder.root == default_data_dir(os.environ) else f" --server {ready.url}"
         lines = [
             f"Rhapsode is ready after {span(seconds)} at {ready.url}",
@@ -71,29 +60,29 @@ class UpLog:
 
     def __init__(self) -> None:
         configure_logging("json", process={"role": "up"})
-        self.ready: StackReady | None = None
+        self.ready: events.StackReady | None = None
 
-    def __call__(self, event: StackEvent) -> None:
+    def __call__(self, event: events.StackEvent) -> None:
         match event:
-            case ProcessesPlanned(plan):
+            case events.ProcessesPlanned(plan):
                 fields = {"machine": machine_line(plan.machine), "processes": plan_facts(plan)}
                 logger.info("planned", extra=fields | {"reasons": dict(plan.reasons)})
-            case WaitingFor(what):
+            case events.WaitingFor(what):
                 logger.info("waiting", extra={"waiting_for": what})
-            case StackReady():
+            case events.StackReady():
                 self.ready = event
-            case ProcessEnded(name, status, said, restart_s, log):
+            case events.ProcessEnded(name, status, said, restart_s, log):
                 fields = {"process_name": name, "status": status, "restart_s": restart_s, "log": str(log)}
                 logger.warning("process ended", extra=fields | ({"error": said} if said else {}))
-            case ProcessRestarted(name, pid):
+            case events.ProcessRestarted(name, pid):
                 logger.info("process runs again", extra={"process_name": name, "process_id": pid})
-            case OrphansEnded(names):
+            case events.OrphansEnded(names):
                 logger.warning("ended processes that a killed stack had left", extra={"process_names": names})
-            case Stopping(names):
+            case events.Stopping(names):
                 logger.info("stopping", extra={"process_names": names})
-            case ProcessKilled(name, grace_s):
+            case events.ProcessKilled(name, grace_s):
                 logger.warning("process killed", extra={"process_name": name, "grace_s": grace_s})
-            case StateUnwritten(file, reason):
+            case events.StateUnwritten(file, reason):
                 logger.error("state not written", extra={"file": str(file), "error": reason})
             case _:
                 assert_never(event)
@@ -101,7 +90,7 @@ class UpLog:
     def starting(self) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def greet(self, ready: StackReady, folder: DataDir, seconds: float) -> None:
+    def greet(self, ready: events.StackReady, folder: DataDir, seconds: float) -> None:
         fields = {"url": ready.url, "model": ready.model, "after_s": round(seconds, 1), "notice": ready.notice}
         folders: dict[str, Path] = {"data": folder.root, "logs": folder.logs}
         logger.info("ready", extra=fields | {name: str(path) for name, path in folders.items()})
