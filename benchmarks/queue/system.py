@@ -30,6 +30,7 @@ from reading.segmenting.segmentation import plan_segments
 from rhapsode import Rhapsode
 from rhapsode.client.request_options import QualityFields, SamplingFields
 from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.operators.fleet import EngineState
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.planning.devices import parse_devices
 from rhapsode.stack.state_file import Lifetime
@@ -38,6 +39,7 @@ from worker.engine.interface import BuiltInSpeaker, Engine, Speech, SpeechReques
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings, VllmEngineSettings
+from worker.process.engine_meter import EngineMeter
 from worker.synthesis.spoken_segment import segment_seed
 
 POLL_S, PROGRESS_S = 0.1, 10.0
@@ -123,21 +125,27 @@ def measure_engine(given: argparse.Namespace, work: Sequence[Work]) -> Speed:
     # What was spoken is dropped at once, as the system does: hours of samples would fill the memory.
     finished: SimpleQueue[tuple[float, Future[Speech]]] = SimpleQueue()
     started_s = time.perf_counter()
-    for job in work:
-        said = Counter[str]()
-        for index, text in enumerate(job.segments):
-            seed = segment_seed(job.seed, text, occurrence=said[text])
-            said[text] += 1
+    said = Counter[str]()
+    # The jobs of a tenant take turns.
+    for index, texts in enumerate(zip(*(job.segments for job in work), strict=True)):
+        for job, text in zip(work, texts, strict=True):
+            seed = segment_seed(job.seed, text, occurrence=said[f"{job.seed} {text}"])
+            said[f"{job.seed} {text}"] += 1
             request = SpeechRequest(
                 f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed, max_frames=job.most_frames
             )
             engine.submit(request).add_done_callback(lambda future: finished.put((time.perf_counter(), future)))
     total, num_frames = sum(len(job.segments) for job in work), 0
     counts: list[tuple[float, int]] = []
+    meter, next_line_s = EngineMeter(engine.stats, engine.info, lambda: 0), started_s + PROGRESS_S
     for number in range(1, total + 1):
         moment_s, future = finished.get()
         counts.append((moment_s, number))
         num_frames += len(future.result().frames)
+        if moment_s >= next_line_s:
+            next_line_s += PROGRESS_S
+            meter.look()
+            tell(f"{number} segments, {num_frames * FRAME_S:.0f} s of audio", moment_s - started_s, [meter.report()])
     wall_s = time.perf_counter() - started_s
     engine.close()
     return _speed(wall_s, counts, total, num_frames * FRAME_S)
@@ -184,9 +192,7 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
                     next_line_s += PROGRESS_S
                     audio_s = sum(job.progress.audio_s_done for job in jobs)
                     engines = [each.engine for each in client.operations.workers() if each.engine]
-                    fills = ", ".join(f"{each.batch_fill or 0:.0%} at {each.step_ms or 0:.1f} ms" for each in engines)
-                    done = f"{counts[-1][1]} segments, {audio_s:.0f} s of audio"
-                    print(f"{done} after {counts[-1][0] - started_s:.0f} s; slots {fills}", file=sys.stderr)
+                    tell(f"{counts[-1][1]} segments, {audio_s:.0f} s of audio", counts[-1][0] - started_s, engines)
             wall_s, spent = time.perf_counter() - started_s, cpu_taken_ms() - before
             for job in jobs:
                 job.raise_unless_succeeded()
@@ -199,6 +205,11 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
     per_segment = {kind: round(ms / total, 2) for kind, ms in spent.items()}
     cores = round(spent["gpu_worker"] / 1000 / wall_s, 2)
     return speed, {"cpu_ms_a_segment": per_segment, "gpu_worker_cores": cores}, work
+
+
+def tell(done: str, after_s: float, engines: Sequence[EngineState]) -> None:
+    fills = ", ".join(f"{each.batch_fill or 0:.1%} at {each.step_ms or 0:.1f} ms" for each in engines)
+    print(f"{done} after {after_s:.0f} s; slots {fills}", file=sys.stderr)
 
 
 def _speed(wall_s: float, counts: Sequence[tuple[float, int]], total: int, audio_s: float) -> Speed:

@@ -168,6 +168,17 @@ def test_an_engine_that_was_started_again_counts_on() -> None:
     engine.close()
 
 
+def test_an_engine_without_steps_tells_how_many_slots_are_taken() -> None:
+    engine = FakeEngine(FakeEngineSettings(slots=4))
+    stats = EngineStats(steps=0, frames=30, active=2, waiting=0, finished=1, beats=5)
+    meter = EngineMeter(lambda: stats, engine.info, lambda: 0)
+
+    meter.look()
+
+    assert (meter.pace.batch_fill, meter.pace.step_s) == (0.5, None)
+    engine.close()
+
+
 def test_a_collector_writes_each_name_once() -> None:
     def read(snapshot: Snapshot) -> None:
         snapshot.add("rhapsode_workers", 1, role="gpu", state="ready")

@@ -277,11 +277,13 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """Counters since start. `steps` grows while any request is active that has text to speak: the watchdog reads it.
+    """Counters since start. `progress` grows while any request is active that has text to speak: the watchdog reads it.
 
+    steps: each makes the next frame of all active requests; 0 for an engine without frames. beats: other progress.
     standing: those of `active` that wait for more of their text.
     codec_graph_passes, codec_fallbacks: codec passes on a GPU that replayed a captured graph, and that did not.
     codec_waiting_frames: frames that the talker has handed on and that are not decoded yet.
+    decoding: requests without `on_audio` that have left their slots, and whose samples are not complete.
     longest_pause_s: for which the garbage collector of the engine's own process has stopped it.
     lacks_decoder: no decoder is in reach, so nothing is decoded now.
     """
@@ -291,12 +293,18 @@ class EngineStats:
     active: int
     waiting: int
     finished: int
+    beats: int = 0
     codec_graph_passes: int = 0
     codec_fallbacks: int = 0
     codec_waiting_frames: int = 0
+    decoding: int = 0
     standing: int = 0
     longest_pause_s: float = 0.0
     lacks_decoder: bool = False
+
+    @property
+    def progress(self) -> int:
+        return self.steps + self.beats
 
 
 class Engine(Protocol):

@@ -158,7 +158,7 @@ def speech_services(
     return SpeechServices(
         worker=worker,
         engine=engine,
-        ahead=ClaimAhead(slots),
+        ahead=ClaimAhead(slots, lambda: engine.stats().decoding // settings.num_fronts),
         voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
         quality=_quality_gate(settings, engine.info, postprocessor),
         norms=NormsCache(SegmentReader(redis, settings.key_prefix), engine.info.sample_rate_hz),

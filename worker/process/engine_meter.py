@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from rhapsode.contract.operators.fleet import EngineState
 from worker.engine.interface import EngineInfo, EngineStats
 
-_LEVELS = ("active", "waiting", "standing", "codec_waiting_frames", "longest_pause_s", "lacks_decoder")
+_LEVELS = ("active", "waiting", "standing", "codec_waiting_frames", "decoding", "longest_pause_s", "lacks_decoder")
 """Of the engine's statistics, what is no count."""
 
 NOTHING = EngineStats(steps=0, frames=0, active=0, waiting=0, finished=0)
@@ -20,7 +20,7 @@ NOTHING = EngineStats(steps=0, frames=0, active=0, waiting=0, finished=0)
 class EnginePace:
     """Between the last two looks. batch_fill: frames per step and slot. step_s: of a step, if it was busy throughout.
 
-    None while there was nothing to measure.
+    None while there was nothing to measure. An engine without steps tells how many of its slots are taken now.
     """
 
     batch_fill: float | None = None
@@ -50,7 +50,7 @@ class EngineMeter:
     def look(self) -> None:
         """Count what the engine did since the last look. One thread calls this."""
         now, now_s = self.now(), time.monotonic()
-        was_restarted = now.steps < self._last.steps or now.finished < self._last.finished
+        was_restarted = now.progress < self._last.progress or now.finished < self._last.finished
         gained = _counted(operator.sub, now, NOTHING if was_restarted else self._last)
         self.pace = self._measured(gained, now, now_s - self._last_s)
         self.total = _counted(operator.add, gained, self.total)
@@ -70,12 +70,12 @@ class EngineMeter:
         )
 
     def _measured(self, gained: EngineStats, now: EngineStats, seconds: float) -> EnginePace:
-        if gained.steps <= 0 or seconds <= 0:
+        if gained.progress <= 0 or seconds <= 0:
             return EnginePace()
         was_busy = self._last.active > 0 and now.active > 0
         return EnginePace(
-            batch_fill=min(1.0, gained.frames / gained.steps / self.slots),
-            step_s=seconds / gained.steps if was_busy else None,
+            batch_fill=min(1.0, (gained.frames / gained.steps if gained.steps else now.active) / self.slots),
+            step_s=seconds / gained.steps if was_busy and gained.steps else None,
             audio_s_per_s=gained.frames * self._frame_s / seconds,
         )
 

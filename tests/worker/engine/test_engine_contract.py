@@ -126,9 +126,9 @@ def test_a_stream_of_a_request_that_is_rejected_ends_at_once(engine: Engine) -> 
 
 
 def test_a_request_joins_while_others_speak(engine: Engine) -> None:
-    before = engine.stats().steps
+    before = engine.stats().progress
     long = engine.submit(endless(engine, "long"))
-    wait_until(lambda: engine.stats().active == 1 and engine.stats().steps > before)
+    wait_until(lambda: engine.stats().active == 1 and engine.stats().progress > before)
 
     result(engine.submit(request_for(engine, "short")))
 
@@ -188,7 +188,7 @@ def test_steps_grow_while_a_request_is_active(engine: Engine) -> None:
     wait_until(lambda: engine.stats().active == 1)
     before = engine.stats()
 
-    wait_until(lambda: engine.stats().steps > before.steps + 3)
+    wait_until(lambda: engine.stats().progress > before.progress + 3)
 
     if engine.info.num_codebooks:  # without codes, frames are known at the end of a sentence
         assert engine.stats().frames >= before.frames + 3

@@ -105,8 +105,8 @@ class KokoroEngine:
     def stats(self) -> EngineStats:
         with self._wake:
             waiting = len(self._waiting) + len(self._waiting_live)
-            steps = self._finished + self._clock.steps()
-            return EngineStats(steps, self._frames, len(self._active), waiting, self._finished)
+            beats = self._finished + self._clock.steps()
+            return EngineStats(0, self._frames, len(self._active), waiting, self._finished, beats)
 
     def close(self) -> None:
         with self._wake:

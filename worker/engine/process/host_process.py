@@ -124,7 +124,7 @@ class Watchdog:
 
     def __init__(self, patience_s: float, now_s: float) -> None:
         self._patience_s = patience_s
-        self._steps = -1
+        self._progress = -1
         self._work = 0
         self._heard_s = self._progress_s = self._looked_s = now_s
 
@@ -133,9 +133,9 @@ class Watchdog:
         # While all that run wait for their text, so may those that wait for one of their slots.
         speaking = stats.active - stats.standing
         self._work = speaking + (0 if stats.standing and not speaking else stats.waiting)
-        if self._work == 0 or stats.steps != self._steps:
+        if self._work == 0 or stats.progress != self._progress:
             self._progress_s = now_s
-        self._steps = stats.steps
+        self._progress = stats.progress
 
     def verdict(self, now_s: float) -> str | None:
         """Why the engine should be killed, or None. To be asked several times per patience."""

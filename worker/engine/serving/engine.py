@@ -56,7 +56,7 @@ class _Pending:
     """Guarded by the engine's lock. `admitted_s` is on the monotonic clock.
 
     state: None while an open text is too short for its prompt. writing: None unless the text is open.
-    handed, decoded: frames that the codec lane received, and frames with delivered samples.
+    handed, decoded: frames that the codec lane received, and frames with delivered samples. is_handed: it has all.
     """
 
     future: Future[Speech]
@@ -67,6 +67,7 @@ class _Pending:
     admitted_s: float | None = None
     handed: int = 0
     decoded: int = 0
+    is_handed: bool = False
 
 
 class LaneEngine:
@@ -84,7 +85,7 @@ class LaneEngine:
         self._cancelled: list[RequestState] = []
         self._voices: set[Future[VoicePrompt]] = set()
         self._stopped: EngineDied | None = None
-        self._steps = self._frames = self._finished = self._standing = 0
+        self._steps = self._beats = self._frames = self._finished = self._standing = 0
         self._codec_lane = parts.codec_lane
         self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
         self._codec_lane.start(self)
@@ -151,15 +152,17 @@ class LaneEngine:
             unwritten = sum(pending.state is None for pending in self._pending.values())
             codec = self._codec_lane.counters
             return EngineStats(
-                # To load or seek a decoder is progress: the watchdog must not end the engine.
-                steps=self._steps + codec.start_beats,
+                steps=self._steps,
                 frames=self._frames,
                 active=active,
                 waiting=len(self._pending) - active - unwritten,
                 finished=self._finished,
+                # To load or seek a decoder is progress: the watchdog must not end the engine.
+                beats=self._beats + codec.start_beats,
                 codec_graph_passes=codec.graph_passes,
                 codec_fallbacks=codec.fallbacks,
                 codec_waiting_frames=self._codec_waiting_frames,
+                decoding=sum(each.is_handed and each.on_audio is None for each in self._pending.values()),
                 lacks_decoder=codec.num_away > 0,
                 standing=self._standing,
             )
@@ -356,6 +359,7 @@ class LaneEngine:
             pending = self._pending_of(request)
             if pending is not None:
                 pending.handed = num_frames + (0 if is_all else pending.handed)
+                pending.is_handed = is_all
 
     def _reject(self, state: RequestState, complaint: str) -> None:
         with self._wake:
@@ -378,7 +382,7 @@ class LaneEngine:
 
     def deliver_part(self, request: RequestState, part: SpeechChunk) -> None:
         with self._wake:
-            self._steps += 1
+            self._beats += 1
             pending = self._pending_of(request)
             if pending is not None:
                 pending.decoded += len(part.frames)
@@ -388,7 +392,7 @@ class LaneEngine:
 
     def deliver(self, utterance: EndedFrames, pcm: Pcm) -> None:
         with self._wake:
-            self._steps += 1  # the watchdog sees progress while only the codec works
+            self._beats += 1  # the watchdog sees progress while only the codec works
             pending = self._pending_of(utterance.request)
             if pending is None:
                 return  # cancelled, or stopped, while it was decoded

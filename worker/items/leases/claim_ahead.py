@@ -1,8 +1,8 @@
 """How much a worker claims before its engine has room for it.
 
 What is claimed is served: it stands in the engine's own queue, and no later item can go before it, however fair
-the queue is. So a worker takes little more than its slots hold. What has been spoken and is on its way to the store
-does not count, because that may take as long as the store does and keeps no slot.
+the queue is. So a worker takes little more than its slots hold. What has left the engine's slots does not count: its
+audio is decoded, or is on its way to the store, and both may take as long as they do.
 """
 
 from __future__ import annotations
@@ -29,16 +29,19 @@ class ClaimAhead:
 
     Places are taken before a claim and belong to the claimed leases. They are free again after the engine's first
     answer. A retry uses the slot that it just left.
+
+    decoding: how many of them have left the engine's slots and wait for their audio, at most half a second ago.
     """
 
     slots: int
+    decoding: Callable[[], int] = lambda: 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _claiming: int = 0
     _unspoken: set[Lease] = field(default_factory=set)
 
     @property
     def most(self) -> int:
-        return self.slots + self.slots // AHEAD_SHARE
+        return self.slots + self.slots // AHEAD_SHARE + self.decoding()
 
     @property
     def taken(self) -> int:

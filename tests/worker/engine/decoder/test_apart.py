@@ -147,7 +147,7 @@ def test_a_decoder_that_is_late_holds_up_admission_and_drops_nothing(tiny_checkp
     os.kill(decoder, signal.SIGSTOP)
     first = [engine.submit(endless(engine, str(number)), lambda _: None) for number in range(8)]
     wait_until(lambda: engine.stats().codec_waiting_frames > 500)
-    steps = engine.stats().steps
+    progress = engine.stats().progress
 
     live = engine.submit(live_request_for(engine, "live", TEXT, 20))
     unwanted = engine.submit(request_for(engine, "unwanted"))
@@ -157,7 +157,7 @@ def test_a_decoder_that_is_late_holds_up_admission_and_drops_nothing(tiny_checkp
 
     with pytest.raises(RequestCancelled):
         result(unwanted)
-    wait_until(lambda: engine.stats().steps > steps + 5)
+    wait_until(lambda: engine.stats().progress > progress + 5)
     assert (engine.stats().active, engine.stats().waiting) == (8, 2)
     os.kill(decoder, signal.SIGCONT)
     speeches = [result(future) for future in (live, written, *first)]
@@ -165,6 +165,22 @@ def test_a_decoder_that_is_late_holds_up_admission_and_drops_nothing(tiny_checkp
     whole = result(engine.submit(live_request_for(engine, "whole", TEXT, 40)))
     np.testing.assert_array_equal(speeches[1].frames, whole.frames)
     assert engine.stats().codec_waiting_frames == 0
+    engine.close()
+
+
+def test_what_has_left_its_slot_and_waits_for_its_audio_is_counted(tiny_checkpoint: Path) -> None:
+    engine = engine_with(tiny_checkpoint, "cpu", slots=1)
+    (decoder,) = decoders()
+    os.kill(decoder, signal.SIGSTOP)
+    whole = [engine.submit(request_for(engine, f"whole {number}")) for number in range(3)]
+    stream = engine.submit(request_for(engine, "stream"), lambda _: None)
+
+    wait_until(lambda: engine.stats().decoding == 3 and engine.stats().frames == 4 * 6)
+
+    os.kill(decoder, signal.SIGCONT)
+    for each in (*whole, stream):
+        result(each)
+    assert engine.stats().decoding == 0
     engine.close()
 
 

@@ -157,8 +157,8 @@ def test_a_worker_that_is_late_holds_up_admission_and_drops_nothing(tiny_checkpo
     wait_until(lambda: engine.stats().codec_waiting_frames > 500)
 
     live = engine.submit(live_request_for(engine, "live", TEXT, 20))
-    steps = engine.stats().steps
-    wait_until(lambda: engine.stats().steps > steps + 5)
+    progress = engine.stats().progress
+    wait_until(lambda: engine.stats().progress > progress + 5)
     assert (engine.stats().active, engine.stats().waiting) == (8, 1)
     # Silent for too long, it counts as away.
     wait_until(lambda: engine.stats().lacks_decoder)

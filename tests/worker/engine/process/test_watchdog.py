@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from worker.engine.interface import EngineStats
 from worker.engine.process.host_process import Watchdog
 
@@ -23,6 +25,10 @@ def _watch(patience_s: float, heartbeats: dict[int, EngineStats], until_s: int) 
 
 def test_growing_steps_are_life() -> None:
     assert _watch(10, {s: _stats(steps=s) for s in range(100)}, until_s=100) is None
+
+
+def test_growing_beats_are_life() -> None:
+    assert _watch(10, {s: replace(_stats(steps=3), beats=s) for s in range(100)}, until_s=100) is None
 
 
 def test_silence_is_a_hang() -> None:

@@ -21,6 +21,7 @@ from worker.engine.interface import (
     InContextPrompt,
     ModelTask,
     ReferenceAudio,
+    SpeechChunk,
     SpeechRequest,
     TextMode,
     XVectorPrompt,
@@ -157,6 +158,18 @@ def test_a_step_that_was_cut_short_is_no_progress_for_the_watchdog(start: Any, c
     engine.submit(speak("held up", BuiltInSpeaker("ryan"))).result(WAIT_S)
 
     assert calls[:6] == [0] * 6
+
+
+def test_delivered_audio_is_progress_and_no_step(start: Any, checkpoints: Any) -> None:
+    engine = start(checkpoints["custom_voice"])
+    heard: list[SpeechChunk] = []
+
+    engine.submit(speak("one", BuiltInSpeaker("ryan")), heard.append).result(WAIT_S)
+
+    stats = engine.stats()
+    assert len(heard) > 1
+    num_prompts = 1
+    assert (stats.steps, stats.frames, stats.beats) == (num_prompts + 8, 8, len(heard) + 1)
 
 
 @pytest.mark.parametrize(

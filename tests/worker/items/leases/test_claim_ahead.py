@@ -21,7 +21,7 @@ from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import DropReason
 
 SLOTS = 16
-LEASES = [Lease(JobId("job"), TenantId("tenant"), str(number), number) for number in range(3)]
+LEASES = [Lease(JobId("job"), TenantId("tenant"), str(number), number) for number in range(17)]
 
 
 @pytest.mark.parametrize(("slots", "most"), [(1, 1), (15, 15), (16, 17), (256, 272)])
@@ -31,7 +31,7 @@ def test_one_claim_ahead_for_sixteen_slots(slots: int, most: int) -> None:
 
 def test_a_place_is_free_once_the_engine_has_answered_or_nothing_was_claimed() -> None:
     ahead = ClaimAhead(slots=1)
-    for lease in LEASES:
+    for lease in LEASES[:3]:
         assert ahead.take(1, lambda: True, patience_s=0) == 1
         ahead.claimed(1, [lease])
         assert ahead.take(1, lambda: True, patience_s=0) == 0
@@ -41,6 +41,17 @@ def test_a_place_is_free_once_the_engine_has_answered_or_nothing_was_claimed() -
     ahead.claimed(1, [])
 
     assert ahead.taken == 0
+
+
+def test_what_has_left_the_slots_and_is_decoded_keeps_no_place() -> None:
+    decoding = 0
+    ahead = ClaimAhead(16, lambda: decoding)
+    ahead.claimed(ahead.take(99, lambda: True, patience_s=0), LEASES)
+
+    decoding = 5
+
+    assert ahead.take(99, lambda: True, patience_s=0) == 5
+    assert ahead.take(99, lambda: True, patience_s=0) == 0
 
 
 def test_several_places_are_taken_together_as_far_as_there_are_any() -> None:
