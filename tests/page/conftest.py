@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Route, TimeoutError, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, TimeoutError, expect, sync_playwright
 
 from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
@@ -55,7 +55,14 @@ def chromium(folders_chromium: Browser) -> Iterator[Browser]:
     """The folder's browser. What a test leaves open in it is closed."""
     yield folders_chromium
     for context in folders_chromium.contexts:
-        context.close()
+        leave(context)
+
+
+def leave(context: BrowserContext) -> None:
+    """An answer that a test's route is still making ends here, and not in the next test."""
+    for page in context.pages:
+        page.unroute_all(behavior="ignoreErrors")
+    context.close()
 
 
 @pytest.fixture(scope="package")
@@ -162,7 +169,7 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
             options.setdefault("viewport", {"width": 1280, "height": 900})
             options.setdefault("reduced_motion", "reduce")
             context = chromium.new_context(**options)
-            contexts.callback(context.close)
+            contexts.callback(leave, context)
             context.set_default_timeout(PATIENCE_MS)
             context.add_init_script(KEEP_ANNOUNCEMENTS + script)
             page = context.new_page()

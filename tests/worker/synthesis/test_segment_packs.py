@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ import redis
 
 from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.states import JobState
+from storage.ids import TenantId
 from storage.job_store.control import JobControl
+from storage.job_store.segment_reuse import ReusableSegment, ReuseIndex
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import ClaimedItem
 from storage.jobs.work_queues import CPU_QUEUE
@@ -137,6 +140,23 @@ def test_an_edit_leaves_the_pack_and_an_earlier_take_is_still_heard(crowd: Studi
     assert crowd.jobs.audit_counters() == ()
 
 
+class FoundTogether(ReuseIndex):
+    """Answers eight at a time: when the first of them comes to be stored, the others are under way."""
+
+    def __init__(self, index: ReuseIndex) -> None:
+        self._index = index
+        self._changed = threading.Condition()
+        self._asked = 0
+
+    def find(self, tenant: TenantId, content_id: str) -> ReusableSegment | None:
+        with self._changed:
+            group = self._asked // 8
+            self._asked += 1
+            self._changed.notify_all()
+            assert self._changed.wait_for(lambda: self._asked >= 8 * (group + 1), 60)
+        return self._index.find(tenant, content_id)
+
+
 def test_copies_are_packed_as_well_and_outlive_what_they_were_copied_from(crowd: Studio) -> None:
     engine = FaultyEngine({}, 0.0)
     counted = replace(crowd, services=replace(crowd.services, engine=engine))
@@ -144,8 +164,9 @@ def test_copies_are_packed_as_well_and_outlive_what_they_were_copied_from(crowd:
     first = counted.submit(TEXT, spec)
     drain(counted)
     spoken = len(engine.requests)
+    together = FoundTogether(counted.services.reuse)
     second = counted.submit(TEXT, spec)
-    drain(counted)
+    drain(replace(counted, services=replace(counted.services, reuse=together)))
     counted.jobs.delete(TENANT, first.id)
     counted.artifacts.delete_prefix(keys.job_prefix(TENANT, first.id))
 
