@@ -158,7 +158,7 @@ def speech_services(
     return SpeechServices(
         worker=worker,
         engine=engine,
-        ahead=ClaimAhead(slots, lambda: engine.stats().decoding // settings.num_fronts),
+        ahead=ClaimAhead(slots, lambda: num_decoding(engine) // settings.num_fronts),
         voices=VoiceResolver(worker.voice_store, worker.artifacts, engine, PromptCache()),
         quality=_quality_gate(settings, engine.info, postprocessor),
         norms=NormsCache(SegmentReader(redis, settings.key_prefix), engine.info.sample_rate_hz),
@@ -166,6 +166,12 @@ def speech_services(
         postprocessor=postprocessor,
         packer=SegmentPacker(slots // PLACES_SHARE),
     )
+
+
+def num_decoding(engine: Engine) -> int:
+    """Requests behind the slots. 0 while no decoder is in reach: what a worker claims then would wait."""
+    stats = engine.stats()
+    return 0 if stats.lacks_decoder else stats.decoding
 
 
 def _quality_gate(settings: WorkerSettings, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:

@@ -15,10 +15,12 @@ from storage.jobs.work_queues import CPU_QUEUE
 from tests.threads import BoundedExecutor
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
+from worker.engine.interface import EngineStats
 from worker.engine.settings import FakeEngineSettings
 from worker.items.gpu_ticket import GpuTickets
 from worker.items.leases.claim_ahead import ClaimAhead
 from worker.items.leases.keeper import DropReason
+from worker.lifecycle.speech_lane import num_decoding
 
 SLOTS = 16
 LEASES = [Lease(JobId("job"), TenantId("tenant"), str(number), number) for number in range(17)]
@@ -52,6 +54,21 @@ def test_what_has_left_the_slots_and_is_decoded_keeps_no_place() -> None:
 
     assert ahead.take(99, lambda: True, patience_s=0) == 5
     assert ahead.take(99, lambda: True, patience_s=0) == 0
+
+
+def test_while_no_decoder_is_in_reach_no_more_is_claimed() -> None:
+    class Decoding(FakeEngine):
+        away = False
+
+        def stats(self) -> EngineStats:
+            return replace(super().stats(), decoding=3, lacks_decoder=self.away)
+
+    engine = Decoding(FakeEngineSettings(slots=SLOTS))
+    seen = num_decoding(engine)
+    engine.away = True
+
+    assert (seen, num_decoding(engine)) == (3, 0)
+    engine.close()
 
 
 def test_several_places_are_taken_together_as_far_as_there_are_any() -> None:
