@@ -475,7 +475,7 @@ def test_who_waits_while_redis_goes_away_learns_that_the_job_was_accepted(
             api.models.publish(SMALL)
             body, headers = {"input": {"text": "Good morning."}}, {"Prefer": "wait=8"}
             waiting = pool.submit(api.http.post, "/v1/jobs", json=body, headers=headers, timeout=120)
-            until_somebody_waits(server.url)
+            until_accepted(own)
             server.stop()
             answer = waiting.result()
 
@@ -487,7 +487,8 @@ def until_ready(api: ServedApi, queue: WorkQueue) -> None:
     until(lambda: api.jobs.ready_counts()[queue], "no job came")
 
 
-def until_somebody_waits(redis_url: str) -> None:
-    """The job is in its queue a moment before the API has heard so: only who follows the job's events has been told."""
-    with redis.Redis.from_url(redis_url) as client:
-        until(lambda: any(int(each["sub"]) for each in client.client_list()), "no client follows the job's events")
+def until_accepted(settings: ApiSettings) -> None:
+    """The job is in its queue a moment before the API has heard so. It sends the ticket after that."""
+    queue = TicketQueue(create_celery(settings, "test"))
+    until(lambda: queue.waiting(CPU_QUEUE), "no ticket came")
+    queue.close()
