@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -176,6 +177,21 @@ def test_an_engine_without_steps_tells_how_many_slots_are_taken() -> None:
     meter.look()
 
     assert (meter.pace.batch_fill, meter.pace.step_s) == (0.5, None)
+    engine.close()
+
+
+def test_an_engine_that_waits_for_its_decoder_fills_no_slot() -> None:
+    engine = FakeEngine(FakeEngineSettings(slots=4))
+    busy = EngineStats(steps=10, frames=40, active=4, waiting=0, finished=0)
+    states = iter([busy, replace(busy, beats=3)])
+    meter = EngineMeter(lambda: next(states), engine.info, lambda: 0)
+
+    fills = []
+    for _ in range(2):
+        meter.look()
+        fills.append((meter.pace.batch_fill, meter.pace.audio_s_per_s == 0))
+
+    assert fills == [(1.0, False), (0.0, True)]
     engine.close()
 
 

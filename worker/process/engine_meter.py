@@ -73,8 +73,9 @@ class EngineMeter:
         if gained.progress <= 0 or seconds <= 0:
             return EnginePace()
         was_busy = self._last.active > 0 and now.active > 0
+        speaking = gained.frames / max(1, gained.steps) if now.steps else now.active  # 0 without a decoder
         return EnginePace(
-            batch_fill=min(1.0, (gained.frames / gained.steps if gained.steps else now.active) / self.slots),
+            batch_fill=min(1.0, speaking / self.slots),
             step_s=seconds / gained.steps if was_busy and gained.steps else None,
             audio_s_per_s=gained.frames * self._frame_s / seconds,
         )

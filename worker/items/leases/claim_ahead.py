@@ -2,7 +2,7 @@
 
 What is claimed is served: it stands in the engine's own queue, and no later item can go before it, however fair
 the queue is. So a worker takes little more than its slots hold. What has left the engine's slots does not count: its
-audio is decoded, or is on its way to the store, and both may take as long as they do.
+audio is being decoded, or is on its way to the store.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ClaimAhead:
     Places are taken before a claim and belong to the claimed leases. They are free again after the engine's first
     answer. A retry uses the slot that it just left.
 
-    decoding: how many of them have left the engine's slots and wait for their audio, at most half a second ago.
+    decoding: reads how many of them wait for their audio behind the slots; up to half a second old.
     """
 
     slots: int
