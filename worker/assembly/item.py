@@ -73,7 +73,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     narration = load_narration(item, record, held, services)
     earlier = until_available(held, earlier_assembly, record.artifacts, services.artifacts)
     reader = SegmentFetcher(lease.tenant, lease.job, narration.sample_rate_hz, services.artifacts, held)
-    assembly = Assembly(item, narration, earlier, reader.read, services.artifacts, held)
+    assembly = Assembly(item, narration, earlier, reader.read_all, services.artifacts, held)
     try:
         made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     except SegmentDamaged:
@@ -95,8 +95,8 @@ class Assembled:
     spoken_by: SpokenBy
 
 
-Read = Callable[[SegmentResult], SegmentAudio]
-"""The segment of a result."""
+ReadAll = Callable[[Iterable[SegmentResult]], Iterator[SegmentAudio]]
+"""The segments of results, in their order."""
 
 
 class Assembly:
@@ -107,7 +107,7 @@ class Assembly:
         item: ClaimedItem,
         narration: AssembledNarration,
         earlier: Earlier,
-        read: Read,
+        read_all: ReadAll,
         artifacts: ArtifactStore,
         held: StorePatience,
     ) -> None:
@@ -116,7 +116,7 @@ class Assembly:
         self._earlier = earlier
         speakers = speaker_levels(narration.placed, item.narration.voice_of, earlier.speakers)
         self._speakers = {each.name: each for each in speakers}
-        self._read = read
+        self._read_all = read_all
         self._artifacts = artifacts
         self._held = held
         self._output = item.narration.request.output
@@ -166,7 +166,7 @@ class Assembly:
             self._narration.placed,
             self._narration.sample_rate_hz,
             target,
-            lambda placed: self._heard(placed, self._read(placed.result).pcm),
+            self._heard_all,
             self._search.level,
         )
         self._warnings += [TextWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
@@ -212,13 +212,15 @@ class Assembly:
     ) -> Iterator[bytes]:
         """The samples of the output; segments leave headers, frames and word times behind as they go by."""
         from_hz = self._narration.sample_rate_hz
+        read = [cut.placed for cut in reuse.series.cuts if cut.number not in reuse.skipped]
+        segments = self._read_all(each.result for placed in read for each in placed)
         for cut in reuse.series.cuts:
             if cut.number in reuse.skipped:
                 self._skip(cut.placed, headers, codes)
                 continue
             shaper = SoundShaper(from_hz, self._rate_hz, cut.num_samples, levels, self._room_tone())
             for placed in cut.placed:
-                segment = self._read(placed.result)
+                segment = next(segments)
                 headers.append(segment.header)
                 codes.add(segment.codes)
                 if self._clock is not None:
@@ -242,6 +244,10 @@ class Assembly:
         if level_db is None:
             return None
         return RoomTone(level_db, self._rate_hz, self._item.narration.request.seed)
+
+    def _heard_all(self, stretch: Sequence[Placed]) -> Iterator[Samples]:
+        segments = self._read_all(each.result for each in stretch)
+        return (self._heard(placed, segment.pcm) for placed, segment in zip(stretch, segments, strict=True))
 
     def _heard(self, placed: Placed, spoken: Samples) -> Samples:
         """A segment's samples as loud and as fast as its speaker and its text want them."""

@@ -62,7 +62,7 @@ class _WholeAssembly(Assembly):
         files: WholeFiles,
         artifacts: ArtifactStore,
     ) -> None:
-        super().__init__(item, narration, Earlier(), lambda _: segment, artifacts, _NeverDropped())
+        super().__init__(item, narration, Earlier(), lambda _: iter([segment]), artifacts, _NeverDropped())
         self._files = files
 
     def _scratch(self) -> AbstractContextManager[IO[bytes]]:

@@ -36,7 +36,7 @@ CLOSE_LU = 0.03
 _WINDOW_S = 0.01
 _SILENCE_PIECE_S = 1.0
 
-Read = Callable[[Placed], Samples]
+ReadAll = Callable[[Sequence[Placed]], Iterator[Samples]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,14 @@ Known = Callable[[Sequence[Placed]], MeasuredLevel | None]
 
 
 def measure_levels(
-    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Read, known: Known
+    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read_all: ReadAll, known: Known
 ) -> tuple[MeasuredLevel, ...]:
-    """In order, covering all segments. read: gives a segment's samples; called for each in order, once where no limiter
-    is needed, and again for each gain that is tried with one. known: the level of a stretch that was measured before.
+    """In order, covering all segments. read_all: gives the samples of a stretch's segments in their order; called once
+    where no limiter is needed, and again for each gain that is tried with one. known: the level of a stretch that was
+    measured before.
     """
     stretches = _stretches(placed, target.scope)
-    return tuple(known(each) or Levelling(each, sample_rate_hz, target, read).level() for each in stretches)
+    return tuple(known(each) or Levelling(each, sample_rate_hz, target, read_all).level() for each in stretches)
 
 
 def warnings_of(levels: Iterable[MeasuredLevel], target: Loudness) -> Iterator[str]:
@@ -99,7 +100,7 @@ class Levelling:
     stretch: Sequence[Placed]
     sample_rate_hz: int
     target: Loudness
-    read: Read
+    read_all: ReadAll
 
     def level(self) -> MeasuredLevel:
         """Measured as it was spoken, and then with the limiter, if that has to be."""
@@ -143,8 +144,8 @@ class Levelling:
 
     def _segments(self) -> Iterator[tuple[int, Samples, int]]:
         """With the silence before and behind each."""
-        for each in self.stretch:
-            yield each.num_head, self.read(each), each.num_gap
+        for each, samples in zip(self.stretch, self.read_all(self.stretch), strict=True):
+            yield each.num_head, samples, each.num_gap
 
 
 class _WindowPeaks:

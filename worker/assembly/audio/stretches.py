@@ -6,15 +6,14 @@ frames at a joint fit together. The samples decide where stretches end: every ma
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.encoding import Packet, encoded_stretch
 from storage.audio.wav import BYTES_PER_SAMPLE
+from worker.assembly.in_order import in_order
 from worker.engine.cores import usable_cores
 
 LEAST_S, MOST_S = 40, 60
@@ -36,17 +35,11 @@ Stretch = tuple[bytes, int, int, int | None]
 def encoded(form: OutputFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[list[Packet]]:
     """The packets of the stream, a stretch at a time."""
     num_encoders = min(usable_cores(), MOST_ENCODERS.get(form.type, OTHERS_MOST_ENCODERS))
-    pool = ThreadPoolExecutor(num_encoders, thread_name_prefix="encoder")
-    waiting: deque[Future[list[Packet]]] = deque()
-    try:
-        for each in stretches(form.type, sample_rate_hz, blocks):
-            waiting.append(pool.submit(encoded_stretch, form, sample_rate_hz, *each))
-            if len(waiting) > num_encoders:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+    def encode(stretch: Stretch) -> list[Packet]:
+        return encoded_stretch(form, sample_rate_hz, *stretch)
+
+    return in_order(encode, stretches(form.type, sample_rate_hz, blocks), num_encoders, "encoder")
 
 
 def stretches(form: AudioFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[Stretch]:
