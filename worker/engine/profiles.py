@@ -47,8 +47,6 @@ class ProfileParameters:
         a stream waits for the running pass.
     codec_priority: of the codec's kernels on the device, lower goes first, where the talker's have -1. Behind a
         talker that always has the next frame ready, a pass of one frame takes 20 ms instead of 3.
-    codec_chip_kernels: a chip's own convolutions where there are any. They are faster, and hold multiprocessors for
-        longer: short kernels beside a large pass take up to 2.6 times as long.
     most_openings: streams that begin together and have their first frame made apart from the frames in flight, so that
         they wait for none of them; 0: they join those that run, as all others do.
     """
@@ -59,7 +57,6 @@ class ProfileParameters:
     first_chunk_frames: int
     codec_frames_beside_streams: int
     codec_priority: int
-    codec_chip_kernels: bool
     most_openings: int
 
 
@@ -76,7 +73,6 @@ PROFILES = {
         first_chunk_frames=1,
         codec_frames_beside_streams=128,
         codec_priority=-2,
-        codec_chip_kernels=False,
         most_openings=4,
     ),
     ServingProfile.BALANCED: ProfileParameters(
@@ -86,7 +82,6 @@ PROFILES = {
         first_chunk_frames=2,
         codec_frames_beside_streams=256,
         codec_priority=0,
-        codec_chip_kernels=False,
         most_openings=4,
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
@@ -96,7 +91,6 @@ PROFILES = {
         first_chunk_frames=4,
         codec_frames_beside_streams=400,
         codec_priority=0,
-        codec_chip_kernels=True,
         most_openings=0,
     ),
 }

@@ -10,7 +10,6 @@ import torch
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.codec_pass import pasts_of
 from worker.engine.cuda.codec.convolution import convolution_for
-from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
 from worker.engine.cuda.codec.lane import BatchedCodecLane, PassTrigger
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, keeping, serving_plan
 from worker.engine.cuda.codec.stream_state import Past, state_size, workspace_size
@@ -52,8 +51,7 @@ def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: Servi
     plan = memory.plan_on(total_bytes)
     parameters = PROFILES[profile]
     patience = PassTrigger(_ENOUGH_FRAMES, _ENOUGH_FRAMES_A_REQUEST, parameters.codec_patience_s, _LEAST_COMPANY)
-    convolution = convolution_for(device, _DTYPE) if parameters.codec_chip_kernels else causal_conv
-    passes = CapturedPasses(weights, plan, convolution, parameters.codec_priority)
+    passes = CapturedPasses(weights, plan, convolution_for(device, _DTYPE), parameters.codec_priority)
     beside_streams = parameters.codec_frames_beside_streams
     # What the passes took before they were captured: the slots are planned from what is free.
     torch.cuda.empty_cache()
