@@ -17,7 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +28,9 @@ from rhapsode.bench.engine.measuring import Driver, closed_loop, first_audio_ms,
 from rhapsode.bench.report import read_environment
 from rhapsode.bench.statistics import percentile
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
-from worker.engine.cuda.codec.kernels.causal_conv import causal_conv
+from worker.engine.cuda.codec.convolution import convolution_for
 from worker.engine.cuda.codec.pass_runner import PassRow
-from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
+from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.interface import BuiltInSpeaker
 from worker.engine.native import NativeEngine
@@ -204,12 +204,12 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> Row:
 
 
 def measure_codec(checkpoint: Path, device: torch.device) -> list[Row]:
-    """Passes by shape, the published sizes among them, as graphs and kernel by kernel."""
+    """Passes by shape, as graphs and kernel by kernel."""
     weights = CodecWeights.of(CodecStage.load(checkpoint, str(device)).decoder, Placement(device, torch.float16))
-    published = [shape for shape in published_plan(num_streams=8).shapes if shape.num_streams == 1]
-    shapes = tuple(dict.fromkeys([*(PassShape(*shape) for shape in CODEC_SHAPES), *published]))
-    plan = CodecPlan(shapes, frozenset(shapes), num_streams=8)
-    graphs, kernels = (CapturedPasses(weights, each, causal_conv) for each in (plan, uncaptured(plan)))
+    shapes = tuple(PassShape(*shape) for shape in CODEC_SHAPES)
+    plan, convolution = CodecPlan(shapes, frozenset(shapes), num_streams=8), convolution_for(device, torch.float16)
+    plans = (plan, replace(plan, captured=frozenset()))
+    graphs, kernels = (CapturedPasses(weights, each, convolution) for each in plans)
     rows: list[Row] = []
     for shape in shapes:
         graph_ms, kernels_ms = (round(pass_ms(passes, shape), 3) for passes in (graphs, kernels))

@@ -162,13 +162,8 @@ class Assembly:
         target = self._output.loudness
         if target is None or target.scope is LoudnessScope.SEGMENT:
             return ()
-        levels = measure_levels(
-            self._narration.placed,
-            self._narration.sample_rate_hz,
-            target,
-            self._heard_all,
-            self._search.level,
-        )
+        narration, known = self._narration, self._search.level
+        levels = measure_levels(narration.placed, narration.sample_rate_hz, target, self._heard_all, known)
         self._warnings += [TextWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
 
@@ -212,8 +207,8 @@ class Assembly:
     ) -> Iterator[bytes]:
         """The samples of the output; segments leave headers, frames and word times behind as they go by."""
         from_hz = self._narration.sample_rate_hz
-        read = [cut.placed for cut in reuse.series.cuts if cut.number not in reuse.skipped]
-        segments = self._read_all(each.result for placed in read for each in placed)
+        to_read = (each for cut in reuse.series.cuts if cut.number not in reuse.skipped for each in cut.placed)
+        segments = self._read_all(each.result for each in to_read)
         for cut in reuse.series.cuts:
             if cut.number in reuse.skipped:
                 self._skip(cut.placed, headers, codes)

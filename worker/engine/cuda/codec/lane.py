@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from worker.engine.cuda.codec.pass_runner import PASSES_UNDER_WAY, Passes, PendingPass
-from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, within
+from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, keeping
 from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest, ReferencePass
 from worker.engine.interface import SpeechChunk
 from worker.engine.requests.request_state import RequestState
@@ -64,7 +64,7 @@ class BatchedCodecLane:
         self._passes = passes
         self._patience = patience
         self._plan = plan
-        self._plan_beside_streams = within(plan, frames_beside_streams)
+        self._plan_beside_streams = keeping(plan, lambda shape: shape.size <= frames_beside_streams)
         self._samples_per_frame = samples_per_frame
         self._changed = threading.Condition()
         self._arrivals: list[SpeechPart | EndedFrames | _Dropped] = []

@@ -7,13 +7,11 @@ utterance longer than a pass simply comes back for the rest, and nothing is too 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-_STREAMING_FRAMES = (1, 2, 4, 8, 25)
-_BULK_FRAMES = tuple(range(25, 301, 25))
-_PUBLISHED_FRAMES = (25, 50, 100, 150, 200, 250, 300)
+_FRAMES = (1, 2, 4, 8, *range(25, 301, 25))
 _STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MAX_FRAMES_PER_PASS = 1_600
 
@@ -57,23 +55,13 @@ class PassChoice:
 
 def serving_plan(num_streams: int) -> CodecPlan:
     """What occurs: chunks of running streams, and whole utterances in batches. Everything is captured."""
-    return _captured_plan({*_STREAMING_FRAMES, *_BULK_FRAMES}, num_streams)
-
-
-def published_plan(num_streams: int) -> CodecPlan:
-    """The sizes that others capture (vllm-omni and its forks), to compare with: one to eight streams of each."""
-    shapes = tuple(PassShape(streams, frames) for frames in _PUBLISHED_FRAMES for streams in (1, 2, 4, 8))
+    shapes = tuple(
+        PassShape(streams, frames)
+        for frames in _FRAMES
+        for streams in _STREAMS
+        if streams * frames <= _MAX_FRAMES_PER_PASS
+    )
     return CodecPlan(shapes, frozenset(shapes), num_streams)
-
-
-def uncaptured(plan: CodecPlan) -> CodecPlan:
-    """The same passes, kernel by kernel: what the graphs are compared with."""
-    return CodecPlan(plan.shapes, frozenset(), plan.num_streams)
-
-
-def within(plan: CodecPlan, most_frames: int) -> CodecPlan:
-    """The plan without passes of more frames than that, over all streams; the smallest shape stays in any case."""
-    return keeping(plan, lambda shape: shape.size <= most_frames)
 
 
 def keeping(plan: CodecPlan, may_run: Callable[[PassShape], bool]) -> CodecPlan:
@@ -103,13 +91,3 @@ def choose_pass(plan: CodecPlan, waiting: Sequence[int]) -> PassChoice:
 
     best = max(plan.shapes, key=worth)
     return PassChoice(best, (0, *others[: best.num_streams - 1]))
-
-
-def _captured_plan(frames: Iterable[int], num_streams: int) -> CodecPlan:
-    shapes = tuple(
-        PassShape(streams, length)
-        for length in sorted(frames)
-        for streams in _STREAMS
-        if streams * length <= _MAX_FRAMES_PER_PASS
-    )
-    return CodecPlan(shapes, frozenset(shapes), num_streams)

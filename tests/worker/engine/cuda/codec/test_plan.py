@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.engine.cuda.codec.plan import PassShape, choose_pass, published_plan, serving_plan, uncaptured
+from worker.engine.cuda.codec.plan import PassShape, choose_pass, serving_plan
 
 PLAN = serving_plan(num_streams=64)
 
@@ -42,10 +42,8 @@ def test_with_a_full_queue_hardly_a_frame_is_padding(waiting: list[int]) -> None
     assert useful / choice.shape.size > 0.9
 
 
-def test_the_published_sizes_are_a_plan_of_their_own() -> None:
-    plan = published_plan(num_streams=8)
+def test_the_sizes_that_others_capture_are_in_the_plan() -> None:
+    theirs = {PassShape(streams, frames) for frames in (25, 50, 100, 150, 200, 250, 300) for streams in (1, 2, 4, 8)}
+    theirs = {shape for shape in theirs if shape.size <= 1_600}
 
-    assert sorted({shape.num_frames for shape in plan.shapes}) == [25, 50, 100, 150, 200, 250, 300]
-    assert plan.captured == frozenset(plan.shapes)
-    assert uncaptured(plan).captured == frozenset()
-    assert uncaptured(plan).shapes == plan.shapes
+    assert theirs <= PLAN.captured == frozenset(PLAN.shapes)
