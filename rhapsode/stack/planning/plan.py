@@ -27,6 +27,9 @@ LEAST_OWN_CORES = 2
 MOST_OWN_CORES = 12
 """A GPU worker with 256 slots takes some four: its own process, the engine, what judges and stores its speech."""
 
+CORES_OF = {API: (3, 4), CPU_WORKER: (1, 2)}
+"""Processes for so many cores. With short jobs, four API processes of 16 cores are full first, at 530 a second."""
+
 MOST_OF_A_KIND = 8
 """Valkey, which has one core, is full before eight API processes are."""
 
@@ -119,15 +122,13 @@ def _choose_count(
         _check_count(kind, wished, machine)
         return wished, "as asked for"
     left = _cores_left(machine, own, devices)
-    by_cores = max(1, min(MOST_OF_A_KIND, left // 2))
+    number, each = CORES_OF[kind]
+    by_cores = max(1, min(MOST_OF_A_KIND, left * number // each))
     by_memory = max(1, machine.memory_bytes // MEMORY_SHARE // (API_BYTES + CPU_WORKER_BYTES))
     if by_memory < by_cores:
         return by_memory, f"a part of {_gib(machine.memory_bytes)} of memory"
-    return by_cores, f"one for two of {left} cores{_up_to_most(left)}" if left > 1 else "one core is left"
-
-
-def _up_to_most(left: int) -> str:
-    return f", and {MOST_OF_A_KIND} at most" if left // 2 > MOST_OF_A_KIND else ""
+    at_most = f", and {MOST_OF_A_KIND} at most" if by_cores == MOST_OF_A_KIND else ""
+    return by_cores, f"{number} for {each} of {left} cores{at_most}" if left > 1 else "one core is left"
 
 
 def _check_count(kind: str, count: int, machine: MachineFacts) -> None:
