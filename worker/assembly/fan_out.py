@@ -43,7 +43,6 @@ def fan_out(
     error of a consumer, or of `blocks`: the others get `Abandoned`, and their threads have ended on return.
     """
     if len(consumers) == 1:
-        # One consumer alone takes the blocks: a thread would only hand them on.
         return [_taken_by(consumers[0], iter(blocks), check)]
     lanes = [_Lane(MOST_WAITING) for _ in consumers]
     with ThreadPoolExecutor(len(consumers), thread_name_prefix="fan-out") as pool:
