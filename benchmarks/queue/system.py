@@ -179,7 +179,7 @@ def measure_system(given: argparse.Namespace, text: str) -> tuple[Speed, dict[st
             voice = client.models()[0].speakers[0]
             submit = partial(client.submit_job, voice=voice, quality=quality)
             for job in [submit(long_text(16), sampling=limited_to(8)) for _ in range(given.jobs)]:
-                client.wait(job)  # all CPU workers have planned
+                client.wait(job)  # the first plan of a worker takes longer
             started_s, before = time.perf_counter(), cpu_taken_ms()
             next_line_s = started_s + PROGRESS_S
             seeds, most = range(1000, 1000 + given.jobs), most_frames(given.frames, given.jobs)

@@ -36,7 +36,7 @@ CLOSE_LU = 0.03
 _WINDOW_S = 0.01
 _SILENCE_PIECE_S = 1.0
 
-ReadAll = Callable[[Sequence[Placed]], Iterator[Samples]]
+HeardAll = Callable[[Sequence[Placed]], Iterator[Samples]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,13 @@ Known = Callable[[Sequence[Placed]], MeasuredLevel | None]
 
 
 def measure_levels(
-    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read_all: ReadAll, known: Known
+    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, heard_all: HeardAll, known: Known
 ) -> tuple[MeasuredLevel, ...]:
-    """In order, covering all segments. read_all: gives the samples of a stretch's segments in their order; called once
-    where no limiter is needed, and again for each gain that is tried with one. known: the level of a stretch that was
-    measured before.
+    """In order, covering all segments. heard_all: the samples of a stretch's segments, in order; called again for each
+    gain that is tried with a limiter. known: the level of a stretch that was measured before.
     """
     stretches = _stretches(placed, target.scope)
-    return tuple(known(each) or Levelling(each, sample_rate_hz, target, read_all).level() for each in stretches)
+    return tuple(known(each) or Levelling(each, sample_rate_hz, target, heard_all).level() for each in stretches)
 
 
 def warnings_of(levels: Iterable[MeasuredLevel], target: Loudness) -> Iterator[str]:
@@ -100,7 +99,7 @@ class Levelling:
     stretch: Sequence[Placed]
     sample_rate_hz: int
     target: Loudness
-    read_all: ReadAll
+    heard_all: HeardAll
 
     def level(self) -> MeasuredLevel:
         """Measured as it was spoken, and then with the limiter, if that has to be."""
@@ -144,7 +143,7 @@ class Levelling:
 
     def _segments(self) -> Iterator[tuple[int, Samples, int]]:
         """With the silence before and behind each."""
-        for each, samples in zip(self.stretch, self.read_all(self.stretch), strict=True):
+        for each, samples in zip(self.stretch, self.heard_all(self.stretch), strict=True):
             yield each.num_head, samples, each.num_gap
 
 

@@ -35,11 +35,8 @@ Stretch = tuple[bytes, int, int, int | None]
 def encoded(form: OutputFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[list[Packet]]:
     """The packets of the stream, a stretch at a time."""
     num_encoders = min(usable_cores(), MOST_ENCODERS.get(form.type, OTHERS_MOST_ENCODERS))
-
-    def encode(stretch: Stretch) -> list[Packet]:
-        return encoded_stretch(form, sample_rate_hz, *stretch)
-
-    return in_order(encode, stretches(form.type, sample_rate_hz, blocks), num_encoders, "encoder")
+    every = stretches(form.type, sample_rate_hz, blocks)
+    return in_order(lambda each: encoded_stretch(form, sample_rate_hz, *each), every, num_encoders, "encoder")
 
 
 def stretches(form: AudioFormat, sample_rate_hz: int, blocks: Iterable[bytes]) -> Iterator[Stretch]:

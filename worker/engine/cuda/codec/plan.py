@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, product
 
 _FRAMES = (1, 2, 4, 8, *range(25, 301, 25))
 _STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -55,12 +55,8 @@ class PassChoice:
 
 def serving_plan(num_streams: int) -> CodecPlan:
     """What occurs: chunks of running streams, and whole utterances in batches. Everything is captured."""
-    shapes = tuple(
-        PassShape(streams, frames)
-        for frames in _FRAMES
-        for streams in _STREAMS
-        if streams * frames <= _MAX_FRAMES_PER_PASS
-    )
+    every = (PassShape(streams, frames) for frames, streams in product(_FRAMES, _STREAMS))
+    shapes = tuple(shape for shape in every if shape.size <= _MAX_FRAMES_PER_PASS)
     return CodecPlan(shapes, frozenset(shapes), num_streams)
 
 
