@@ -18,7 +18,7 @@ SYNC_CLIENT = "rhapsode.client.sync"
 SHARED_NAMES = {"Job"}
 """A document of the contract, which OpenAPI names so, and what the Python client makes of it."""
 
-MOST_LINES = 111_279
+MOST_LINES = 111_277
 MOST_SETTINGS = 74
 MOST_OPTIONS = 223
 MOST_SMALL_FILES = 13

@@ -27,9 +27,6 @@ LEAST_OWN_CORES = 2
 MOST_OWN_CORES = 12
 """A GPU worker with 256 slots takes some four: its own process, the engine, what judges and stores its speech."""
 
-SHARES = {API: (3, 4), CPU_WORKER: (1, 2)}
-"""How many processes for how many cores. Of 16 cores with short jobs, four API processes were full before all else."""
-
 MOST_OF_A_KIND = 8
 """Valkey, which has one core, is full before eight API processes are."""
 
@@ -122,14 +119,15 @@ def _choose_count(
         _check_count(kind, wished, machine)
         return wished, "as asked for"
     left = _cores_left(machine, own, devices)
-    number, each = SHARES[kind]
-    by_share = max(1, left * number // each)
-    by_cores = min(MOST_OF_A_KIND, by_share)
+    by_cores = max(1, min(MOST_OF_A_KIND, left // 2))
     by_memory = max(1, machine.memory_bytes // MEMORY_SHARE // (API_BYTES + CPU_WORKER_BYTES))
     if by_memory < by_cores:
         return by_memory, f"a part of {_gib(machine.memory_bytes)} of memory"
-    at_most = f", and {MOST_OF_A_KIND} at most" if by_share > MOST_OF_A_KIND else ""
-    return by_cores, f"{number} for {each} of {left} cores{at_most}" if left > 1 else "one core is left"
+    return by_cores, f"one for two of {left} cores{_up_to_most(left)}" if left > 1 else "one core is left"
+
+
+def _up_to_most(left: int) -> str:
+    return f", and {MOST_OF_A_KIND} at most" if left // 2 > MOST_OF_A_KIND else ""
 
 
 def _check_count(kind: str, count: int, machine: MachineFacts) -> None:
