@@ -1,6 +1,6 @@
 """One stream of blocks for several consumers, each in its own thread; the slowest sets the pace.
 
-A single one takes them where they are made: a thread of its own would only hand them on.
+A single one takes them where they are made: a thread would only hand them on.
 """
 
 from __future__ import annotations
